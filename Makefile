@@ -1,0 +1,36 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test check lock dist clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: setup
+	$(BIN)/deployer rehearse stacks/g5-27b-mtp.yaml
+
+test: setup
+	$(BIN)/pytest -n auto
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+dist: setup
+	$(BIN)/python -m build --no-isolation --wheel --outdir dist
+
+lock:
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --extra rehearsal --extra dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) dist build

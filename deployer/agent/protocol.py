@@ -1,0 +1,72 @@
+"""The agent's vocabulary: phases, failure codes, console lines, config. Shared with the client, standard library only.
+
+One console line is `deployer-agent: ` followed by one JSON object; everything else on the console is not ours.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Optional
+
+CONSOLE_PREFIX = "deployer-agent: "
+PROTOCOL_VERSION = 1
+
+#: In order; `image` and `weights` run at the same time.
+PHASES = ("boot", "driver", "runtime", "image", "weights", "engine", "ready")
+
+#: start, progress, done, skipped, failed. `restarting` is said of the engine after it was ready once.
+STATES = ("start", "progress", "done", "skipped", "failed", "restarting")
+
+#: failure code -> the hint a person reads first.
+FAILURE_HINTS: Dict[str, str] = {
+    "driver_missing": "the AMI has no working GPU driver: choose an AMI with the NVIDIA driver (instance.ami)",
+    "image_pull": "the engine image could not be pulled: check engine.image and that the instance reaches its registry",
+    "runtime_missing": "the engine's runtime (docker or the llama-server program) is not on the instance",
+    "weights_download": "no source served the weights: check model.source, the mirror and the instance's way out",
+    "weights_checksum": "the file is not the one that was pinned: fix model.sha256 or model.revision",
+    "disk_full": "the volume is too small for the weights: raise instance.root_volume.size_gib",
+    "key_rejected": "the instance may not read its API key: check the role's policy and the key parameter",
+    "bad_flag": "this llama.cpp refuses one of our flags: see the log line and engine.extra_args",
+    "illegal_instruction": "the build needs a CPU feature this instance lacks: choose another engine.build",
+    "out_of_memory": "lower engine.context or engine.parallel, choose a smaller quantisation or a larger instance",
+    "mtp_missing_in_gguf": "the GGUF has no MTP head: use the MTP repository's file or set engine.mtp: off",
+    "port_taken": "another program listens on the port: choose another endpoint.port",
+    "engine_exit": "llama-server ended; its last log lines say why",
+    "not_ready": "the engine runs but did not answer a completion in time",
+}
+
+
+class AgentFailure(Exception):
+    """A typed failure of one phase. code: a key of FAILURE_HINTS. log: the last lines of the log that explains it."""
+
+    def __init__(self, phase: str, code: str, message: str, log: Optional[List[str]] = None) -> None:
+        super().__init__(message)
+        self.phase = phase
+        self.code = code
+        self.message = message
+        self.log = log or []
+
+
+def encode_line(phase: str, state: str, ts: float, **fields: Any) -> str:
+    """One console line (without newline). ts: seconds since the epoch. None values are left out.
+
+    Fields in use: percent (0-100), bytes, total_bytes, seconds, code, message, hint, log (list of str),
+    host_keys (list of `type base64` public keys, on `boot`), pid, detail.
+    """
+    body: Dict[str, Any] = {"v": PROTOCOL_VERSION, "ts": round(ts, 3), "phase": phase, "state": state}
+    body.update({k: v for k, v in fields.items() if v is not None})
+    return CONSOLE_PREFIX + json.dumps(body, separators=(",", ":"), ensure_ascii=True)
+
+
+def decode_line(line: str) -> Optional[Dict[str, Any]]:
+    """The JSON object of one console line, or None when the line is not the agent's or is cut short."""
+    at = line.find(CONSOLE_PREFIX)
+    if at < 0:
+        return None
+    try:
+        body = json.loads(line[at + len(CONSOLE_PREFIX) :])
+    except ValueError:
+        return None
+    if not isinstance(body, dict) or body.get("phase") not in PHASES or body.get("state") not in STATES:
+        return None
+    return body

@@ -1,0 +1,81 @@
+"""What every target offers to the CLI, and the plan as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from deployer.decide.types import Deployment
+from deployer.events import Json
+
+Action = Literal["create", "keep", "update", "replace", "delete"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a plan. kind: `stack-record`, `api-key`, `security-group`, `key-pair`, `role`, `instance-profile`,
+    `instance`, or for a local stack `agent`. name: the resource's own name."""
+
+    action: Action
+    kind: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Ordered steps; `changes` counts everything but keep."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def changes(self) -> int:
+        """How many steps change something."""
+        return sum(step.action != "keep" for step in self.steps)
+
+
+@dataclass(frozen=True)
+class UpResult:
+    """url: the OpenAI base URL a client on this machine uses, ending in /v1, None when a tunnel must be opened first."""
+
+    stack: str
+    changes: int
+    url: str | None
+    instance_id: str | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class DownResult:
+    """deleted and remaining: `kind name` of resources."""
+
+    stack: str
+    deleted: tuple[str, ...]
+    remaining: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class StackStatus:
+    """One stack as `ls` and `status` show it. details: JSON values for `status --json` (resources, phases, probes)."""
+
+    stack: str
+    target: str
+    region: str | None
+    phase: str
+    instance_type: str | None
+    model: str | None
+    created_at: float | None
+    expires_at: float | None
+    details: Mapping[str, Json]
+
+
+class Target(Protocol):
+    """plan/up take a Deployment; down/status need only the stack's name; list_stacks returns every stack there."""
+
+    def plan(self, deployment: Deployment) -> Plan: ...
+    def up(self, deployment: Deployment) -> UpResult: ...
+    def down(self, stack: str) -> DownResult: ...
+    def status(self, stack: str) -> StackStatus: ...
+    def list_stacks(self) -> list[StackStatus]: ...
