@@ -1,17 +1,17 @@
 """The one error tree: every error a person can meet carries what, where, why, what next and an exit code.
 
-    DeployerError
-    ├── UsageError (2)           wrong command line
-    ├── SpecError (2)            the stack spec, one or more located diagnostics
-    ├── RefusedError (3)         refused before anything billable was started
-    │   └── CredentialsError (3)
-    ├── CapacityError (4)        AWS has no such instance to give now
-    ├── BootstrapError (5)       the instance came up, its agent reported a typed failure
-    ├── NotHealthyError (6)      the health ladder did not pass in time
-    ├── TeardownIncomplete (7)   something of ours is still there
-    ├── LockedError (8)          another operator holds the stack
-    ├── AwsError (1)             an AWS answer no rule above covers
-    └── InterruptedByUser (130)  Ctrl-C
+DeployerError
+├── UsageError (2)           wrong command line
+├── SpecError (2)            the stack spec, one or more located diagnostics
+├── RefusedError (3)         refused before anything billable was started
+│   └── CredentialsError (3)
+├── CapacityError (4)        AWS has no such instance to give now
+├── BootstrapError (5)       the instance came up, its agent reported a typed failure
+├── NotHealthyError (6)      the health ladder did not pass in time
+├── TeardownIncomplete (7)   something of ours is still there
+├── LockedError (8)          another operator holds the stack
+├── AwsError (1)             an AWS answer no rule above covers
+└── InterruptedByUser (130)  Ctrl-C
 """
 
 from __future__ import annotations

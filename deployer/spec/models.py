@@ -81,12 +81,17 @@ class ModelSpec(Strict):
 
     name: Text | None = None
     quant: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")] | None = None
-    source: Annotated[str, Field(pattern=r"^(modelscope|s3|https?|file)://.+$"), AfterValidator(_no_control_characters)] | None = None
+    source: (
+        Annotated[str, Field(pattern=r"^(modelscope|s3|https?|file)://.+$"), AfterValidator(_no_control_characters)]
+        | None
+    ) = None
     file: FileName | None = None
     revision: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] = "master"
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     alias: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,100}$")] | None = None
-    mtp_head: Annotated[bool, Field(description="For a GGUF the catalogue does not know: does it carry an MTP head?")] | None = None
+    mtp_head: (
+        Annotated[bool, Field(description="For a GGUF the catalogue does not know: does it carry an MTP head?")] | None
+    ) = None
 
 
 class MtpSpec(Strict):
@@ -113,7 +118,9 @@ class EngineSpec(Strict):
     cache_type_k: CacheType = "f16"
     cache_type_v: CacheType = "f16"
     flash_attention: Literal["auto", "on", "off"] = "auto"
-    mtp: Annotated[MtpSpec, BeforeValidator(_mtp_shorthand, json_schema_input_type=Union[Literal["auto", "on", "off"], MtpSpec])] = MtpSpec()
+    mtp: Annotated[
+        MtpSpec, BeforeValidator(_mtp_shorthand, json_schema_input_type=Union[Literal["auto", "on", "off"], MtpSpec])
+    ] = MtpSpec()
     extra_args: list[Text] = []
 
 
@@ -138,7 +145,9 @@ class PublicEndpoint(Strict):
     expose: Literal["public"]
     port: Port = 18080
     allow: Annotated[list[Cidr], Field(min_length=1)]
-    icp_filed: Annotated[bool, Field(description="In China, public 80, 443 and 8080 are blocked without an ICP filing.")] = False
+    icp_filed: Annotated[
+        bool, Field(description="In China, public 80, 443 and 8080 are blocked without an ICP filing.")
+    ] = False
 
 
 Endpoint = Annotated[Union[TunnelEndpoint, PrivateEndpoint, PublicEndpoint], Field(discriminator="expose")]
