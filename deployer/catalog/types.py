@@ -25,7 +25,8 @@ class Hardware:
     """What an instance type (or this machine) is.
 
     cores: physical cores. simd: names as in design.md (`neon`, `sve`, `sve2`, `i8mm`, `bf16`, `avx2`, `avx512`, `amx`).
-    memory_bandwidth_gbs: peak host memory bandwidth share of this size, None when unknown. source: where the facts are from.
+    memory_bandwidth_gbs: peak host memory bandwidth share of this size, None when unknown.
+    source: where the facts are from.
     """
 
     name: str
@@ -81,7 +82,10 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Partition:
-    """Everything that differs between AWS partitions. principals: service -> every accepted principal, first = trust."""
+    """Everything that differs between AWS partitions.
+
+    principals: service -> every accepted principal, the first is the one for trust policies.
+    """
 
     name: str
     dns_suffix: str

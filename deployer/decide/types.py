@@ -41,7 +41,9 @@ class MtpChoice:
 
 @dataclass(frozen=True)
 class MemoryFit:
-    """parts: name -> bytes, summing to need_bytes. where: the memory that limits. nearest: the closest setting that fits."""
+    """parts: name -> bytes, summing to need_bytes. where: the memory that limits.
+    nearest: the closest setting that fits.
+    """
 
     fits: bool
     where: Literal["vram", "ram"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Annotated, Literal, Union
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -119,7 +119,7 @@ class EngineSpec(Strict):
     cache_type_v: CacheType = "f16"
     flash_attention: Literal["auto", "on", "off"] = "auto"
     mtp: Annotated[
-        MtpSpec, BeforeValidator(_mtp_shorthand, json_schema_input_type=Union[Literal["auto", "on", "off"], MtpSpec])
+        MtpSpec, BeforeValidator(_mtp_shorthand, json_schema_input_type=Literal["auto", "on", "off"] | MtpSpec)
     ] = MtpSpec()
     extra_args: list[Text] = []
 
@@ -150,7 +150,7 @@ class PublicEndpoint(Strict):
     ] = False
 
 
-Endpoint = Annotated[Union[TunnelEndpoint, PrivateEndpoint, PublicEndpoint], Field(discriminator="expose")]
+Endpoint = Annotated[TunnelEndpoint | PrivateEndpoint | PublicEndpoint, Field(discriminator="expose")]
 
 
 class NetworkSpec(Strict):
@@ -211,4 +211,4 @@ class LocalStack(Strict):
     endpoint: TunnelEndpoint = TunnelEndpoint()
 
 
-StackSpec = Annotated[Union[Ec2Stack, LocalStack], Field(discriminator="target")]
+StackSpec = Annotated[Ec2Stack | LocalStack, Field(discriminator="target")]

@@ -37,7 +37,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class UpResult:
-    """url: the OpenAI base URL a client on this machine uses, ending in /v1, None when a tunnel must be opened first."""
+    """url: the OpenAI base URL a client on this machine uses, ending in /v1.
+    None when a tunnel must be opened first.
+    """
 
     stack: str
     changes: int
