@@ -1,0 +1,1 @@
+"""Views read Events and documents and show them; they never decide anything."""

@@ -1,0 +1,69 @@
+"""Finished documents as text: which function prints which."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TextIO
+
+from deployer.events import Event, Json
+
+
+def print_document(document: Event, stream: TextIO, *, colour: bool, width: int | None) -> None:
+    """Print a document for a person. width None follows the terminal. Raises ValueError for a name nobody prints."""
+    fields = document.fields
+    match document.name:
+        case "env":
+            stream.write("".join(f"export {name}={shlex.quote(str(value))}\n" for name, value in fields.items()))
+        case "version":
+            stream.write(f"deployer {fields['version']}\n")
+        case "text":
+            stream.write(f"{str(fields['text']).rstrip()}\n")
+        case "validated":
+            stream.write("".join(f"{file}: ok\n" for file in _strings(fields.get("files"))))
+        case "written":
+            stream.write("".join(f"wrote {file}\n" for file in _strings(fields.get("files"))))
+        case "next":
+            stream.write(_next_commands(fields.get("commands")))
+        case "tunnel":
+            stream.write(f"{fields['stack']}: {fields['url']} until Ctrl-C\n")
+        case "sandbox.started" | "sandbox.stopped":
+            stream.write(f"{fields['message']}\n")
+        case _:
+            _print_rich(document, stream, colour=colour, width=width)
+
+
+def _strings(value: Json) -> list[str]:
+    return [str(v) for v in value] if isinstance(value, list) else []
+
+
+def _next_commands(commands: Json) -> str:
+    """Pairs of command and what it is for, under one heading."""
+    pairs = [(str(c[0]), str(c[1])) for c in commands if isinstance(c, list)] if isinstance(commands, list) else []
+    width = min(max((len(command) for command, _ in pairs), default=0), 46)
+    lines = [f"  {command.ljust(width)}  # {purpose}" for command, purpose in pairs]
+    return "\n".join(["", "next:", *lines, ""])
+
+
+def _print_rich(document: Event, stream: TextIO, *, colour: bool, width: int | None) -> None:
+    from deployer.views.console import make_console
+
+    console = make_console(stream, colour=colour, width=width)
+    match document.name:
+        case "plan":
+            from deployer.views.plan import plan_view
+
+            console.print(plan_view(document.fields))
+        case "stacks":
+            from deployer.views.stacks import stacks_view
+
+            console.print(stacks_view(document.fields))
+        case "status":
+            from deployer.views.stacks import status_view
+
+            console.print(status_view(document.fields))
+        case "sandbox.status":
+            from deployer.views.stacks import tree_view
+
+            console.print(tree_view(document.fields))
+        case _:
+            raise ValueError(f"no view for the document {document.name!r}")

@@ -1,0 +1,53 @@
+"""Events as plain lines, for pipes and logs: no colour, no cursor movement, every line said once."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Self, TextIO
+
+from deployer.events import Event
+from deployer.views.documents import print_document
+from deployer.views.lines import SYMBOLS, line_of
+
+#: Pipes have no width; this keeps a plan's table on one line each in a CI log.
+WIDTH = 120
+
+
+class PlainView:
+    """Writes a line when something changed; a wait that repeats itself is written once."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+        self._said: dict[str, str] = {}
+        self._events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        """Write the event's line, unless the same was just said about the same thing."""
+        with self._lock:
+            self._events.append(event)
+            line = line_of(event)
+            if line is not None and self._said.get(line.key) != line.mark + line.text:
+                self._said[line.key] = line.mark + line.text
+                shown = [f"{SYMBOLS[line.mark]} {line.text}", *(f"    {text}" for text in line.more)]
+                self._stream.write("\n".join(shown) + "\n")
+            if event.name == "rehearsal.summary":
+                from deployer.views.rehearsal import print_report
+
+                print_report(self._events, self._stream, colour=False, width=WIDTH)
+            self._stream.flush()
+
+    def show(self, document: Event) -> None:
+        """Print a document as text."""
+        with self._lock:
+            print_document(document, self._stream, colour=False, width=WIDTH)
+            self._stream.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is held back, so nothing is left to write."""
