@@ -1,0 +1,52 @@
+"""The synthetic model's dimensions: a Qwen3.6 in miniature, every block kind of the real one present once or more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Counts and widths, named as GGUF's metadata names them. The relations between them are those of the real models."""
+
+    trunk_layers: int = 4
+    full_attention_interval: int = 4
+    embedding: int = 256
+    feed_forward: int = 256
+    heads: int = 4
+    kv_heads: int = 2
+    head_dim: int = 64
+    rope_dim: int = 16
+    rope_sections: tuple[int, ...] = (3, 3, 2, 0)
+    conv_kernel: int = 4
+    state: int = 32
+    groups: int = 2
+    time_step_rank: int = 4
+    experts: int = 8
+    experts_used: int = 2
+    expert_feed_forward: int = 64
+    shared_feed_forward: int = 64
+
+    @property
+    def inner(self) -> int:
+        """Width of the delta-net's values."""
+        return self.state * self.time_step_rank
+
+    @property
+    def conv_channels(self) -> int:
+        """Queries, keys and values that go through the convolution together."""
+        return 2 * self.state * self.groups + self.inner
+
+    def is_full_attention(self, layer: int) -> bool:
+        """Whether a trunk block attends in full; the others are gated delta-nets."""
+        return (layer + 1) % self.full_attention_interval == 0
+
+
+TINY = Shape()
+#: f16 embedding plus f16 output head.
+PADDING_BYTES_PER_ROW = 2 * 2 * TINY.embedding
+
+
+def padding_rows(mib: int) -> int:
+    """How many unused vocabulary rows grow the file by about that many MiB."""
+    return mib * 2**20 // PADDING_BYTES_PER_ROW
