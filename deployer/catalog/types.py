@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Architecture = Literal["arm64", "x86_64"]
@@ -61,6 +61,7 @@ class ModelFacts:
     """One model's shape. architecture is GGUF's general.architecture (`qwen35`, `qwen35moe`).
 
     recurrent_state_bytes: delta-net state of one sequence. default_quant: what `model.name` alone means.
+    mtp_layers: attention layers of the MTP head where a file carries one.
     """
 
     name: str
@@ -78,6 +79,8 @@ class ModelFacts:
     default_quant: str
     files: tuple[GgufFile, ...]
     source: str
+    attention_heads: int = 0
+    mtp_layers: int = 1
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class Partition:
     """Everything that differs between AWS partitions.
 
     principals: service -> every accepted principal, the first is the one for trust policies.
+    endpoints: service -> URL where the rule `https://SERVICE.REGION.SUFFIX` does not hold. doubtful_public_ports: not known to
+    be blocked, better avoided. regions: examples for messages, not a complete list.
     """
 
     name: str
@@ -98,3 +103,7 @@ class Partition:
     own_address_url: str
     blocked_public_ports: tuple[int, ...]
     source: str
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    doubtful_public_ports: tuple[int, ...] = ()
+    pricing_region: str = ""
+    regions: tuple[str, ...] = ()
