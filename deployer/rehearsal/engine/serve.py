@@ -1,0 +1,146 @@
+"""Runs llama.cpp's server in this process and ends it as llama-server ends.
+
+Two differences from the executable remain: the port opens only when the model is loaded (refused before, never 503),
+and a second SIGTERM ends the process by the signal where llama-server exits with 1.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from deployer.rehearsal.engine.flags import Member, Value
+from deployer.rehearsal.engine.parse import FlagError, Invocation
+
+#: Most threads to compute with, whatever -t says: on a small shared machine more threads than cores make llama.cpp's
+#: barriers wait for each other and cost a hundredfold of the speed.
+THREAD_LIMIT_VARIABLE = "DEPLOYER_ENGINE_THREADS"
+#: What llama-server takes for -np -1.
+AUTO_SLOTS = 4
+
+
+def serve(invocation: Invocation, environ: Mapping[str, str]) -> int:
+    """Load and serve until SIGTERM or SIGINT; the exit status. Raises FlagError on a value llama.cpp refuses."""
+    port = invocation.params["port"]
+    assert isinstance(port, int)
+    if "model.path" not in invocation.params:
+        raise FlagError("error: router mode (no -m) is not part of this server")
+    keys = _api_keys(invocation)
+    if not _can_listen(invocation.host, port):
+        print(
+            f"E srv         start: couldn't bind HTTP server socket, hostname: {invocation.host}, port: {port}",
+            file=sys.stderr,
+        )
+        return 1
+    # Without it a failed assertion waits for gdb to print a stack.
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+    import xllamacpp
+
+    params = _params(xllamacpp, invocation, keys)
+    _limit_threads(params, environ)
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError:
+        return 1  # llama.cpp has said why on its log
+    _wait_for_signal()
+    # Ending the server waits for plain requests in flight, as llama-server does.
+    del server
+    return 0
+
+
+def print_devices() -> None:
+    """What --list-devices prints: accelerators only."""
+    import xllamacpp
+
+    print("Available devices:")
+    cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
+    found = [device for device in xllamacpp.get_device_info() if device["type"] != cpu]
+    for device in found:
+        total, free = (device[key] // 2**20 for key in ("memory_total", "memory_free"))
+        print(f"  {device['name']}: {device['description']} ({total} MiB, {free} MiB free)")
+    if not found:
+        print("  (none)")
+
+
+def _params(xllamacpp: Any, invocation: Invocation, keys: list[str]) -> Any:
+    params = xllamacpp.CommonParams()
+    params.n_parallel = -1
+    for target, value in invocation.params.items():
+        *way, last = target.split(".")
+        setattr(reduce(getattr, way, params), last, _resolve(xllamacpp, value))
+    if params.n_parallel < 0:
+        params.n_parallel, params.kv_unified = AUTO_SLOTS, True
+    if "cpuparams_batch.n_threads" not in invocation.params:
+        params.cpuparams_batch.n_threads = params.cpuparams.n_threads
+    if invocation.devices not in (None, "none"):
+        raise FlagError(f'error while handling argument "--device": invalid device: {invocation.devices}')
+    if invocation.speculative:
+        params.speculative.types = [_resolve(xllamacpp, kind) for kind in invocation.speculative]
+    if invocation.aliases:
+        params.model_alias = set(invocation.aliases)
+    params.hostnames = [invocation.host]
+    params.api_keys = keys
+    return params
+
+
+def _resolve(xllamacpp: Any, value: Value) -> Any:
+    if isinstance(value, Member):
+        return getattr(getattr(xllamacpp, value.enumeration), value.name)
+    return value
+
+
+def _limit_threads(params: Any, environ: Mapping[str, str]) -> None:
+    limit = int(environ.get(THREAD_LIMIT_VARIABLE, "0"))
+    if limit < 1:
+        return
+    for group in (params.cpuparams, params.cpuparams_batch):
+        group.n_threads = limit if group.n_threads < 1 else min(group.n_threads, limit)
+
+
+def _api_keys(invocation: Invocation) -> list[str]:
+    keys = list(invocation.api_keys)
+    for name in invocation.api_key_files:
+        try:
+            lines = Path(name).read_text(encoding="utf-8").splitlines()
+        except OSError:
+            raise FlagError(
+                f"error while handling argument \"--api-key-file\": error: failed to open file '{name}'"
+            ) from None
+        keys += [line for line in lines if line and not line.startswith("#")]
+    return keys
+
+
+def _can_listen(host: str, port: int) -> bool:
+    """Asked before the model is loaded; llama.cpp's own answer would come without the reason."""
+    if host.endswith(".sock"):
+        return True
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen()
+    except OSError:
+        return False
+    return True
+
+
+def _wait_for_signal() -> None:
+    """Return at the first SIGTERM or SIGINT; a second one ends the process at once."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    endings = (signal.SIGTERM, signal.SIGINT)
+    signal.set_wakeup_fd(writer)
+    for number in endings:
+        signal.signal(number, lambda *_: None)
+    while os.read(reader, 1)[0] not in endings:
+        pass
+    signal.set_wakeup_fd(-1)
+    for number in endings:
+        signal.signal(number, signal.SIG_DFL)
