@@ -93,14 +93,8 @@ _cache_type = _choice(
     "ggml_type", "Unsupported cache type", {name: f"GGML_TYPE_{name.upper()}" for name in _CACHE_TYPES}
 )
 _flash = {"on": "ENABLED", "off": "DISABLED", "auto": "AUTO"}
-_load = {
-    "auto": "AUTO",
-    "none": "NONE",
-    "mmap": "MMAP",
-    "mlock": "MLOCK",
-    "mmap+mlock": "MMAP_MLOCK",
-    "dio": "DIRECT_IO",
-}
+_load = {name: name.upper().replace("+", "_") for name in ("auto", "none", "mmap", "mlock", "mmap+mlock")}
+_load["dio"] = "DIRECT_IO"
 _split = {name: f"LLAMA_SPLIT_MODE_{name.upper()}" for name in ("none", "layer", "row", "tensor")}
 _numa = {name: f"GGML_NUMA_STRATEGY_{name.upper()}" for name in ("distribute", "isolate", "numactl")}
 

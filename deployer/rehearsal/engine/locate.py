@@ -33,8 +33,8 @@ def find_engine(environ: Mapping[str, str]) -> EngineCommand:
 def wrapper_script(engine: EngineCommand, *, threads: int, marks: Mapping[str, str]) -> str:
     """A shell script to install as `llama-server`.
 
-    threads: what llama.cpp is to compute with, whatever -t says; the last of two -t counts. marks: environment variables
-    the engine process must carry, since its parent may start it with a clean environment.
+    threads: what llama.cpp is to compute with, whatever -t says; the last of two -t counts. marks: environment
+    variables the engine process must carry, since its parent may start it with a clean environment.
     """
     exports = [f"{name}={shlex.quote(value)}" for name, value in marks.items()]
     clamp = f"--threads {threads} --threads-batch {threads}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shape:
-    """Counts and widths, named as GGUF's metadata names them. The relations between them are those of the real models."""
+    """Counts and widths, named as in GGUF's metadata. The relations between them are those of the real models."""
 
     trunk_layers: int = 4
     full_attention_interval: int = 4

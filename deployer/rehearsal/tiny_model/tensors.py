@@ -61,7 +61,8 @@ class Weights:
     def _draw_embedding(self) -> Array:
         width = self._shape.embedding
         rows = self._random.standard_normal((len(self._vocabulary.texts), width), dtype=np.float32)
-        return rows * (np.sqrt(width) / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        lengths: Array = np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows * (np.float32(np.sqrt(width)) / lengths)
 
     def _head(self, successor: Mapping[int, int]) -> Array:
         head = np.zeros_like(self._embedding)

@@ -17,7 +17,7 @@ class Variant:
 
     accept: share of the answer's tokens that the MTP head predicts rightly, 0 to 1; 1 shares the trunk's output head
     as real Qwen files do. endless: the answer starts again instead of ending. padding_mib: about that many MiB of
-    unused vocabulary rows, to make a download or a load take time. context_length: tokens the file says it was made for.
+    unused vocabulary rows, to make a download or a load take time. context_length: tokens the file claims to be for.
     """
 
     architecture: TinyArchitecture = "qwen35"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 #: Values of tokenizer.ggml.token_type.
 NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
@@ -56,7 +57,7 @@ class Vocabulary:
 
 
 def byte_symbols() -> tuple[str, ...]:
-    """GPT-2's printable symbol for each byte value: itself when printable, else the next free code point from 256 on."""
+    """GPT-2's symbol for each byte value: itself when printable, else the next free code point from 256 on."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     spare = iter(range(0x100, 0x200))
     return tuple(chr(value if value in printable else next(spare)) for value in range(256))
@@ -99,7 +100,7 @@ def build(*, endless: bool, padding_rows: int) -> Vocabulary:
     for start in (newline, think):
         successor[start] = reasoning[0]
     walk = [*reasoning, think_end, blank_line, *answer, answer[0] if endless else end_of_turn]
-    successor |= dict(zip(walk, walk[1:], strict=False))
+    successor |= dict(pairwise(walk))
     successor[end_of_turn] = end_of_text
     return Vocabulary(
         texts=tuple(texts),

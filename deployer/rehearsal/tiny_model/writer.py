@@ -17,7 +17,7 @@ FILE_TYPE_MOSTLY_F16 = 1
 
 
 def write_gguf(path: Path, variant: Variant) -> None:
-    """Write the variant to path, which must not exist yet or may be overwritten. The bytes depend on the variant only."""
+    """Write the variant to path, over whatever is there. The bytes depend on the variant only."""
     words = vocabulary.build(endless=variant.endless, padding_rows=padding_rows(variant.padding_mib))
     writer = gguf.GGUFWriter(str(path), variant.architecture)
     try:
