@@ -1,0 +1,62 @@
+"""The nine rungs of one deployment, in order: six that decide, three that warn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deployer.decide.types import Deployment
+from deployer.events import Emit
+from deployer.health.accelerator import AcceleratorUsed
+from deployer.health.agent import AgentPhases
+from deployer.health.base import Probe
+from deployer.health.client import EngineClient
+from deployer.health.completion import RealCompletion
+from deployer.health.engine import EngineHealth
+from deployer.health.instance import InstanceRunning
+from deployer.health.models import ModelListed
+from deployer.health.mtp import DraftsAccepted
+from deployer.health.port import PortAnswers
+from deployer.health.speed import Speed
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """probes: for climb. The others are the probes that know something afterwards (host keys, URL, completion)."""
+
+    probes: tuple[Probe, ...]
+    agent: AgentPhases
+    port: PortAnswers
+    completion: RealCompletion
+
+
+def rungs_for(
+    deployment: Deployment,
+    *,
+    describe: Callable[[], str],
+    console: Callable[[], str],
+    open_endpoint: Callable[[AgentPhases], str],
+    api_key: str,
+    emit: Emit,
+    expected_speed: tuple[float, float] | None = None,
+) -> Rungs:
+    """describe, console: see the instance and agent rungs. open_endpoint: gets the agent rung, whose `facts` hold the
+    host keys by then, and returns the base URL on this machine. expected_speed: (low, high) tokens/s.
+    """
+    engine = deployment.engine
+    agent = AgentPhases(console, emit, weights_bytes=deployment.weights.size_bytes)
+    port = PortAnswers(lambda: open_endpoint(agent))
+    client = EngineClient(port.base_url, api_key)
+    completion = RealCompletion(client, emit, alias=engine.alias)
+    probes: tuple[Probe, ...] = (
+        InstanceRunning(describe),
+        agent,
+        port,
+        EngineHealth(client),
+        ModelListed(client, engine.alias, engine.context),
+        completion,
+        AcceleratorUsed(engine.build.name == "cuda", lambda: agent.facts.ready),
+        DraftsAccepted(engine.mtp.enabled, lambda: completion.result),
+        Speed(lambda: completion.result, expected_speed),
+    )
+    return Rungs(probes, agent, port, completion)
