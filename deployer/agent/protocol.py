@@ -33,6 +33,7 @@ FAILURE_HINTS: Dict[str, str] = {
     "port_taken": "another program listens on the port: choose another endpoint.port",
     "engine_exit": "llama-server ended; its last log lines say why",
     "not_ready": "the engine runs but did not answer a completion in time",
+    "agent_error": "the agent itself failed; its message says what it met",
 }
 
 

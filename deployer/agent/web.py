@@ -1,0 +1,41 @@
+"""HTTP with the standard library: an error status is an answer, not an exception."""
+
+from __future__ import annotations
+
+import http.client
+import urllib.error
+import urllib.request
+from typing import Any, Mapping
+
+#: What a broken network raises.
+NETWORK_ERRORS = (OSError, http.client.HTTPException)
+
+# Metadata, the region's own endpoints and our engine are never behind a proxy; the way to the hubs may be.
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_OUTSIDE = urllib.request.build_opener()
+#: No answer we read whole is larger than this (bytes).
+_BODY_LIMIT = 16 * 1024 * 1024
+
+
+def open_url(
+    url: str,
+    timeout: float,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    data: bytes | None = None,
+    direct: bool = False,
+) -> Any:
+    """The open response (status, headers, read1), to be closed by the caller. Raises NETWORK_ERRORS."""
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("%r is not an http(s) URL" % url)
+    request = urllib.request.Request(url, data=data, headers=dict(headers or {}), method=method)  # noqa: S310 - checked above
+    try:
+        return (_DIRECT if direct else _OUTSIDE).open(request, timeout=timeout)
+    except urllib.error.HTTPError as answer:
+        return answer
+
+
+def call(url: str, timeout: float, **how: Any) -> tuple[int, bytes]:
+    """(status, body) of one whole exchange. Raises NETWORK_ERRORS."""
+    with open_url(url, timeout, **how) as response:
+        return response.status, response.read(_BODY_LIMIT)
