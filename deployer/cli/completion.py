@@ -13,7 +13,7 @@ from deployer.cli.options import json_option
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @json_option
 def completion(shell: str, *, as_json: bool) -> None:
-    """Print the completion script of SHELL.
+    r"""Print the completion script of SHELL.
 
     \b
     bash:  eval "$(deployer completion bash)"           in ~/.bashrc

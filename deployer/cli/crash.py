@@ -36,9 +36,9 @@ def unexpected(error: BaseException, environ: Mapping[str, str]) -> UnexpectedEr
 
 def _write(text: str, environ: Mapping[str, str]) -> Path | None:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    for folder in (lambda: Settings.from_env(environ).home / "logs", lambda: Path(tempfile.gettempdir())):
+    for folder in (_home_logs, _temporary):
         try:
-            directory = folder()
+            directory = folder(environ)
             directory.mkdir(parents=True, exist_ok=True)
             path = directory / f"deployer-{stamp}-{os.getpid()}.log"
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
@@ -47,3 +47,11 @@ def _write(text: str, environ: Mapping[str, str]) -> Path | None:
             continue
         return path
     return None
+
+
+def _home_logs(environ: Mapping[str, str]) -> Path:
+    return Settings.from_env(environ).home / "logs"
+
+
+def _temporary(_environ: Mapping[str, str]) -> Path:
+    return Path(tempfile.gettempdir())

@@ -11,7 +11,7 @@ import click
 
 @dataclass(frozen=True)
 class Lazy:
-    """Where a command lives. target: `module:attribute`. help: its one line in the group's help. section: its heading."""
+    """Where a command lives. target: `module:attribute`. help: its line in the group's help. section: its heading."""
 
     target: str
     help: str

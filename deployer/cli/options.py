@@ -39,7 +39,11 @@ def set_option(command: F) -> F:
 
 
 def make_settings(region: str | None = None, profile: str | None = None, overrides: tuple[str, ...] = ()) -> Settings:
-    """Settings from the environment and these flags. Raises UsageError on an override without `=`."""
+    """Settings from the environment and these flags. Raises UsageError on an override without `=`.
+
+    `--region` counts more than the region in a spec, the environment counts less.
+    """
+    overrides = (*overrides, f"region={region}") if region else overrides
     return Settings.from_env(os.environ, region=region, profile=profile, overrides=overrides)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import TextIO
 
 from deployer.events import Event, Json
@@ -22,12 +23,17 @@ def print_document(document: Event, stream: TextIO, *, colour: bool, width: int 
             stream.write("".join(f"{file}: ok\n" for file in _strings(fields.get("files"))))
         case "written":
             stream.write("".join(f"wrote {file}\n" for file in _strings(fields.get("files"))))
+        case "starters":
+            stacks = fields.get("stacks")
+            stream.write("".join(f"{k:20} {v}\n" for k, v in stacks.items()) if isinstance(stacks, dict) else "")
         case "next":
             stream.write(_next_commands(fields.get("commands")))
         case "tunnel":
             stream.write(f"{fields['stack']}: {fields['url']} until Ctrl-C\n")
-        case "sandbox.started" | "sandbox.stopped":
-            stream.write(f"{fields['message']}\n")
+        case "sandbox.started":
+            stream.write(_sandbox_started(fields))
+        case "sandbox.stopped":
+            stream.write("the sandbox is gone\n" if fields["was_running"] else "no sandbox was running\n")
         case _:
             _print_rich(document, stream, colour=colour, width=width)
 
@@ -42,6 +48,14 @@ def _next_commands(commands: Json) -> str:
     width = min(max((len(command) for command, _ in pairs), default=0), 46)
     lines = [f"  {command.ljust(width)}  # {purpose}" for command, purpose in pairs]
     return "\n".join(["", "next:", *lines, ""])
+
+
+def _sandbox_started(fields: Mapping[str, Json]) -> str:
+    swaps = "".join(f"  {swap}\n" for swap in _strings(fields.get("substitutions")))
+    said = f"an embedded AWS runs at {fields['url']} (pid {fields['pid']})\n"
+    if swaps:
+        said += f"real in AWS, substituted here:\n{swaps}"
+    return said + '\nnext, in every shell that should use it:\n  eval "$(deployer sandbox env)"\n'
 
 
 def _print_rich(document: Event, stream: TextIO, *, colour: bool, width: int | None) -> None:

@@ -192,9 +192,11 @@ def _down(fields: Fields) -> Line:
 def _rehearsal(name: str, fields: Fields) -> Line | None:
     match name:
         case "rehearsal.start":
+            return Line("info", f"rehearsing {_text(fields, 'spec')} in an embedded AWS", name)
+        case "rehearsal.substitutions":
             swaps = fields.get("substitutions")
-            more = tuple(f"substituted: {s}" for s in swaps) if isinstance(swaps, list) else ()
-            return Line("info", f"rehearsing {_text(fields, 'spec')} in an embedded AWS", name, more)
+            more = tuple(str(swap) for swap in swaps) if isinstance(swaps, list) else ()
+            return Line("info", "real in AWS, substituted here:", name, more)
         case "rehearsal.phase":
             marks: dict[str, Mark] = {"start": "busy", "done": "done", "failed": "fail"}
             state = _text(fields, "state")

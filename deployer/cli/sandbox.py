@@ -1,0 +1,135 @@
+"""`deployer sandbox`: the embedded AWS kept running, so that commands can be typed one by one."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deployer.cli.options import json_option
+from deployer.cli.rehearse import no_rehearsal
+from deployer.cli.session import open_view
+from deployer.errors import RefusedError
+from deployer.events import Event
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from deployer.rehearsal.sandbox import SandboxInfo
+
+_STATUS_TIMEOUT_SECONDS = 30
+
+_state_option = click.option(
+    "--state",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The sandbox's directory; another one is another sandbox.",
+)
+
+
+@click.group()
+def sandbox() -> None:
+    r"""Keep an embedded AWS running to try commands on.
+
+    \b
+    deployer sandbox start
+    eval "$(deployer sandbox env)"
+    deployer up stacks/g5-27b-mtp.yaml
+    deployer down
+    deployer sandbox stop
+    """
+
+
+@sandbox.command()
+@_state_option
+@click.option("--machines", type=click.Choice(["auto", "process"]), default="auto", show_default=True)
+@json_option
+def start(state: Path | None, machines: str, *, as_json: bool) -> None:
+    """Start the embedded AWS in the background; again: say that it runs."""
+    service = _service()
+    directory = _directory(state)
+    info = service.read(directory) or service.start(directory, machines=machines)
+    with open_view(as_json=as_json) as view:
+        fields = {"url": info.url, "pid": info.pid, "state": str(directory)}
+        view.show(Event("sandbox.started", {**fields, "substitutions": [*info.substitutions]}))
+
+
+@sandbox.command()
+@_state_option
+@json_option
+def env(state: Path | None, *, as_json: bool) -> None:
+    """Print the variables that point the product (and any AWS tool) at the sandbox, for `eval`."""
+    info = _running(state)
+    with open_view(as_json=as_json) as view:
+        view.show(Event("env", dict(info.env)))
+
+
+@sandbox.command()
+@_state_option
+@json_option
+def status(state: Path | None, *, as_json: bool) -> None:
+    """Show everything that exists in the embedded account; empty when nothing does."""
+    info = _running(state)
+    # No proxies: the environment of a sandbox shell points them at its network guard.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(f"{info.url}/_sandbox/status", timeout=_STATUS_TIMEOUT_SECONDS) as answer:
+        inventory = json.load(answer)
+    with open_view(as_json=as_json) as view:
+        view.show(Event("sandbox.status", inventory))
+
+
+@sandbox.command()
+@_state_option
+@json_option
+def stop(state: Path | None, *, as_json: bool) -> None:
+    """Stop the embedded AWS, every machine in it, and forget the account."""
+    service = _service()
+    directory = _directory(state)
+    was_running = service.read(directory) is not None
+    service.stop(directory)
+    with open_view(as_json=as_json) as view:
+        view.show(Event("sandbox.stopped", {"was_running": was_running, "state": str(directory)}))
+
+
+@sandbox.command()
+@click.option("--arch", type=click.Choice(["qwen35", "qwen35moe"]), default="qwen35", show_default=True)
+@click.option("--no-mtp", is_flag=True, help="Leave the MTP head out.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
+@json_option
+def model(arch: str, out: Path | None, *, no_mtp: bool, as_json: bool) -> None:
+    """Write the synthetic Qwen3.6-architecture model of a few MB, for `stacks/local-tiny.yaml`."""
+    try:
+        from deployer.rehearsal import tiny_model
+    except ModuleNotFoundError as missing:
+        raise no_rehearsal(missing) from missing
+
+    # Where stacks/local-tiny.yaml looks for it.
+    path = out or Path.home() / ".cache/deployer/models" / f"tiny-{arch}{'' if no_mtp else '-mtp'}.gguf"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tiny_model.write(path, architecture=arch, mtp_head=not no_mtp)
+    with open_view(as_json=as_json) as view:
+        view.show(Event("written", {"files": [str(path)]}))
+
+
+def _service() -> ModuleType:
+    try:
+        from deployer.rehearsal import sandbox as service
+    except ModuleNotFoundError as missing:
+        raise no_rehearsal(missing) from missing
+    return service
+
+
+def _directory(state: Path | None) -> Path:
+    from platformdirs import user_cache_path
+
+    return state or user_cache_path("deployer") / "sandbox"
+
+
+def _running(state: Path | None) -> SandboxInfo:
+    directory = _directory(state)
+    info: SandboxInfo | None = _service().read(directory)
+    if info is None:
+        raise RefusedError("no sandbox is running", where=str(directory), hint="deployer sandbox start")
+    return info

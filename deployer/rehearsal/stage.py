@@ -1,0 +1,74 @@
+"""Everything a rehearsal needs and nothing that outlives it: a temporary directory, a sandbox in it, an environment."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import tempfile
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deployer.rehearsal import sandbox
+from deployer.rehearsal.product import Product, environment
+from deployer.rehearsal.sandbox import SandboxInfo
+
+
+@dataclass(frozen=True)
+class Stage:
+    """directory holds all of it. product runs commands in it. target: the spec's."""
+
+    directory: Path
+    info: SandboxInfo
+    product: Product
+    substitutions: tuple[str, ...]
+
+    def ask(self, path: str) -> Any:
+        """GET of the sandbox's control interface, as JSON."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"{self.info.url}/_sandbox/{path}", timeout=30) as answer:
+            return json.load(answer)
+
+    def strike(self, *, keep: bool) -> None:
+        """Stop the sandbox with every machine, and remove the directory unless it is kept."""
+        sandbox.stop(self.info.state_dir)
+        if not keep:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def build(*, target: str, machines: str, own_environ: Mapping[str, str]) -> Stage:
+    """Start a private sandbox. target: `ec2` or `local`, which decides what the product must be told."""
+    directory = Path(tempfile.mkdtemp(prefix="deployer-rehearsal-"))
+    try:
+        info = sandbox.start(directory / "sandbox", machines=machines)
+        given = dict(info.env)
+        substitutions = list(info.substitutions)
+        if target == "local":
+            given |= _local_settings(directory)
+            substitutions = ["the weights are a synthetic model of a few MB; this machine itself is real"]
+        product = Product(environment(own_environ, given), Path.cwd())
+    except BaseException:
+        sandbox.stop(directory / "sandbox")
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+    return Stage(directory, info, product, tuple(substitutions))
+
+
+def _local_settings(directory: Path) -> dict[str, str]:
+    """A local stack has no SSH to redirect; it needs its model, and a port that nobody else has."""
+    from deployer.rehearsal import tiny_model
+
+    models = directory / "models"
+    models.mkdir()
+    tiny_model.write(models / "tiny-qwen35-mtp.gguf")
+    return {"DEPLOYER_MODELS": str(models), "DEPLOYER_SET": f"endpoint.port={_free_port()}"}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
