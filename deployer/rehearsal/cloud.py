@@ -1,0 +1,168 @@
+"""The embedded AWS: moto's app behind the fidelity rules, on one loopback port, with machines behind its instances."""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import Any
+
+from deployer.clock import Clock, SystemClock
+from deployer.rehearsal.control import Control
+from deployer.rehearsal.fidelity import offerings
+from deployer.rehearsal.fidelity.call import Call, DropConnection, Refusal, Reply, compose, error_reply, parse
+from deployer.rehearsal.fidelity.consistency import Consistency
+from deployer.rehearsal.fidelity.faults import FaultRule
+from deployer.rehearsal.fidelity.fleet import Fleet
+from deployer.rehearsal.fidelity.metadata import ROLE_KEY_PREFIX
+from deployer.rehearsal.fidelity.options import Options
+from deployer.rehearsal.fidelity.ruleset import rules_of
+from deployer.rehearsal.fidelity.world import World
+from deployer.rehearsal.guard import Escapes, Guard
+from deployer.rehearsal.hypervisors import NoMachines
+from deployer.rehearsal.inventory import Inventory
+from deployer.rehearsal.machines.base import Hypervisor
+from deployer.rehearsal.record import Record
+from deployer.rehearsal.regions import Regions
+from deployer.rehearsal.wsgi import StartResponse, WsgiServer
+
+#: AWS's own example account.
+ACCOUNT = "111122223333"
+REGION = "cn-northwest-1"
+ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE"
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"  # noqa: S105 - AWS's documentation example
+#: What the rules emulate for AWS is only true of these; moto answers the others as they are.
+_PRELOADED = ("ec2", "iam", "ssm", "sts")
+
+
+class Cloud:
+    """Serves from construction until `close`. Several clouds in one process are apart by their account.
+
+    machines: given the cloud's URL, makes the hypervisor. on_stop: called when the control API is asked to stop.
+    """
+
+    def __init__(
+        self,
+        *,
+        machines: Callable[[str], Hypervisor] = lambda _url: NoMachines(),
+        account: str = ACCOUNT,
+        clock: Clock | None = None,
+        options: Options | None = None,
+        on_stop: Callable[[], None] | None = None,
+    ) -> None:
+        self.clock = clock or SystemClock()
+        self.record = Record()
+        self.escapes = Escapes(self.clock)
+        self.guard = Guard(self.escapes)
+        self._ready = False
+        self._server = WsgiServer(self._app)
+        self.url = self._server.url
+        self.world = World(account, self.clock, machines(self.url), options or Options())
+        self.fleet = Fleet(self.world)
+        self.inventory = Inventory(account, self.fleet)
+        self.faults = FaultRule(self.clock)
+        self._moto = _moto_app()
+        self._regions = Regions(self.world, self.fleet, self.inventory, consistency := Consistency(self.world))
+        self._work = compose(rules_of(self.world, self.fleet, self.faults, consistency), self._forward)
+        self._control = Control(self, on_stop)
+        for service in _PRELOADED:
+            self._regions.prepare(service, REGION)
+        self._ready = True
+
+    def env(self) -> dict[str, str]:
+        """Ordinary AWS configuration that points a client here, and a proxy that lets nothing out."""
+        proxy = self.guard.url
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "HTTP_PROXY": proxy,
+            "HTTPS_PROXY": proxy,
+            "http_proxy": proxy,
+            "https_proxy": proxy,
+            "NO_PROXY": "127.0.0.1,localhost",
+            "no_proxy": "127.0.0.1,localhost",
+        }
+
+    def status(self) -> dict[str, list[str]]:
+        """The inventory of this moment."""
+        with self.world.lock:
+            self.fleet.settle()
+            return self.inventory.document()
+
+    def close(self) -> None:
+        """Halt every machine and stop serving."""
+        self.world.hypervisor.close()
+        self.guard.close()
+        self._server.close()
+
+    def _app(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        body: bytes = environ["wsgi.input"].read()
+        if not self._ready:
+            reply = Reply(503, "text/plain", b"starting\n")
+        elif environ["PATH_INFO"].startswith(Control.PREFIX):
+            reply = self._control.answer(environ, body)
+        elif (call := parse(environ, body)) is None:
+            self.escapes.add("unhandled", f"{environ['REQUEST_METHOD']} {environ['REQUEST_URI']}")
+            reply = Reply(403, "text/plain", b"unsigned request to the rehearsal's AWS\n")
+        else:
+            reply = self._recorded(call)
+        headers = [("Content-Type", reply.content_type), *reply.headers]
+        start_response(f"{reply.status} {HTTPStatus(reply.status).phrase}", headers)
+        return [reply.body]
+
+    def _recorded(self, call: Call) -> Reply:
+        started, before = self.clock.now(), self.clock.monotonic()
+        reply: Reply | None = None
+        try:
+            reply = self._work(call)
+        except Refusal as refusal:
+            reply = error_reply(call, refusal)
+        finally:
+            caller = call.access_key if call.access_key.startswith(ROLE_KEY_PREFIX) else "operator"
+            seconds = self.clock.monotonic() - before
+            self.record.add(call, reply, caller=caller, started=started, seconds=seconds)
+        return reply
+
+    def _forward(self, call: Call) -> Reply:
+        """Let moto do the work, in this cloud's account."""
+        try:
+            self._regions.prepare(call.service, call.region)
+            return _through_wsgi(self._moto, call, self.world.account)
+        except DropConnection:
+            raise
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            self.escapes.add("unhandled", f"{call.service} {call.operation}: {type(error).__name__}: {error}")
+            raise Refusal(
+                "NotEmulated", f"the rehearsal does not emulate {call.service} {call.operation}", 501
+            ) from error
+
+
+def _moto_app() -> Any:
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+    offerings.seed()
+    return DomainDispatcherApplication(create_backend_app)
+
+
+def _through_wsgi(app: Any, call: Call, account: str) -> Reply:
+    environ = dict(call.environ)
+    environ["wsgi.input"] = io.BytesIO(call.body)
+    environ["CONTENT_LENGTH"] = str(len(call.body))
+    environ["HTTP_X_MOTO_ACCOUNT_ID"] = account
+    started: list[tuple[str, list[tuple[str, str]]]] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], _exc: object = None) -> None:
+        started.append((status, headers))
+
+    body = b"".join(app(environ, start_response))
+    status, headers = started[0]
+    kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+    others = tuple((n, v) for n, v in headers if n.lower() not in ("content-type", "content-length", "date", "server"))
+    return Reply(int(status.split()[0]), kind, body, others)

@@ -1,0 +1,51 @@
+"""Instance profiles as EC2 sees them: checked at launch, and for a while after creation not yet there (E18)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deployer.rehearsal.fidelity.call import Call, Proceed, Refusal, Reply
+from deployer.rehearsal.fidelity.world import World
+
+
+def find_profile(account: str, partition: str, name: str | None, arn: str | None) -> Any | None:
+    """The instance profile of that name or ARN, or None."""
+    from moto.iam.models import iam_backends
+
+    profiles = iam_backends[account][partition].instance_profiles.values()
+    return next((p for p in profiles if (name and p.name == name) or (arn and p.arn == arn)), None)
+
+
+class ProfileRule:
+    """Stamps profiles when they become usable, and checks them when an instance is launched with one."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __call__(self, call: Call, proceed: Proceed) -> Reply:
+        """The rule."""
+        if call.is_("ec2", "RunInstances"):
+            self._check(call)
+        reply = proceed(call)
+        if call.is_("iam", "AddRoleToInstanceProfile") and reply.status == 200:
+            ready = self._world.clock.monotonic() + self._world.options.profile_lag_seconds
+            self._world.profiles_ready[call.form.get("InstanceProfileName", "")] = ready
+        return reply
+
+    def _check(self, call: Call) -> None:
+        name, arn = call.form.get("IamInstanceProfile.Name"), call.form.get("IamInstanceProfile.Arn")
+        if not name and not arn:
+            return
+        from moto.utilities.utils import get_partition
+
+        profile = find_profile(self._world.account, get_partition(call.region), name, arn)
+        late = profile and self._world.profiles_ready.get(profile.name, 0.0) > self._world.clock.monotonic()
+        if profile is None or late:
+            field, word = ("name", "Name") if name else ("arn", "ARN")
+            raise Refusal(
+                "InvalidParameterValue",
+                f"Value ({name or arn}) for parameter iamInstanceProfile.{field} is invalid. "
+                f"Invalid IAM Instance Profile {word}",
+            )
+        if not profile.roles:
+            raise Refusal("InvalidParameterValue", f'IAM Instance Profile "{profile.arn}" has no associated IAM Roles')

@@ -1,0 +1,91 @@
+"""`python -m deployer.rehearsal.server`: the embedded AWS as a background process that ends when it is asked to."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from deployer.clock import Clock, SystemClock
+from deployer.rehearsal import extras
+from deployer.rehearsal.cloud import Cloud
+from deployer.rehearsal.hypervisors import KINDS, choose
+from deployer.rehearsal.processes import ProcessId
+from deployer.rehearsal.statefile import Running, reap, remove, write
+
+#: How often the parent is looked for, in seconds.
+PARENT_POLL_SECONDS = 0.25
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until SIGTERM, SIGINT, POST /_sandbox/stop or the end of the parent. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m deployer.rehearsal.server")
+    parser.add_argument("--state-dir", type=Path, required=True)
+    parser.add_argument("--machines", choices=KINDS, default="auto")
+    parser.add_argument("--parent-pid", type=int, help="end when this process is gone")
+    options = parser.parse_args(arguments)
+    state_dir: Path = options.state_dir.resolve()
+    state_dir.mkdir(parents=True, exist_ok=True)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    reap(state_dir)
+    _serve(state_dir, options.machines, options.parent_pid, stop, SystemClock())
+    return 0
+
+
+def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threading.Event, clock: Clock) -> None:
+    ssh_port = _free_port()
+    added = extras.start()
+    cloud = Cloud(
+        machines=lambda url: choose(machines, state_dir=state_dir, cloud_url=url, ssh_port=ssh_port),
+        clock=clock,
+        on_stop=stop.set,
+    )
+    try:
+        parent = ProcessId.of(parent_pid) if parent_pid else None
+        me = ProcessId.of(_own_pid())
+        if me is None:
+            raise RuntimeError("this process has no entry in the process table")
+        env = cloud.env() | added.env | _product_env(state_dir, ssh_port)
+        kind = cloud.world.hypervisor.kind
+        write(state_dir, Running(me, cloud.url, kind, env, [f"machines: {kind}", *added.substitutions]))
+        while not stop.wait(PARENT_POLL_SECONDS if parent_pid else None):
+            if parent is None or not parent.alive():
+                break
+    finally:
+        remove(state_dir)
+        cloud.close()
+        added.close()
+
+
+def _product_env(state_dir: Path, ssh_port: int) -> dict[str, str]:
+    """Configuration a person could set just as well: where keys live, which runtime, which port."""
+    return {
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        "DEPLOYER_HOME": str(state_dir / "home"),
+        "DEPLOYER_SET": f"engine.runtime=process;access.port={ssh_port}",
+        "DEPLOYER_MY_CIDR": "127.0.0.0/8",
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _own_pid() -> int:
+    import os
+
+    return os.getpid()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
