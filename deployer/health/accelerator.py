@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 from deployer.events import Json
 from deployer.health.base import Observation
 
+#: llama.cpp's names of what it computes with on the host.
+_NO_GPU = ("CPU", "BLAS")
+
 
 class AcceleratorUsed:
     """expects_gpu: the build is for one. ready_detail: the agent's `detail` of its `ready done` line.
@@ -27,6 +30,7 @@ class AcceleratorUsed:
             return Observation("skipped", "a CPU build")
         devices = self._ready_detail().get("devices")
         names = [str(device) for device in devices] if isinstance(devices, list) else []
+        names = [name for name in names if not name.upper().startswith(_NO_GPU)]
         if not names:
             return Observation("warned", "a GPU was expected, but the engine lists no device: it runs on the CPU")
         return Observation("passed", ", ".join(names))

@@ -13,7 +13,6 @@ from deployer.health.base import Probe
 from deployer.health.client import EngineClient
 from deployer.health.completion import RealCompletion
 from deployer.health.engine import EngineHealth
-from deployer.health.instance import InstanceRunning
 from deployer.health.models import ModelListed
 from deployer.health.mtp import DraftsAccepted
 from deployer.health.port import PortAnswers
@@ -33,15 +32,16 @@ class Rungs:
 def rungs_for(
     deployment: Deployment,
     *,
-    describe: Callable[[], str],
+    instance: Probe,
     console: Callable[[], str],
     open_endpoint: Callable[[AgentPhases], str],
     api_key: str,
     emit: Emit,
     expected_speed: tuple[float, float] | None = None,
 ) -> Rungs:
-    """describe, console: see the instance and agent rungs. open_endpoint: gets the agent rung, whose `facts` hold the
-    host keys by then, and returns the base URL on this machine. expected_speed: (low, high) tokens/s.
+    """instance: the first rung, such as InstanceRunning. console: see the agent rung. expected_speed: tokens/s, low, high.
+
+    open_endpoint: gets the agent rung, whose `facts` hold the host keys by then; returns the base URL on this machine.
     """
     engine = deployment.engine
     agent = AgentPhases(console, emit, weights_bytes=deployment.weights.size_bytes)
@@ -49,7 +49,7 @@ def rungs_for(
     client = EngineClient(port.base_url, api_key)
     completion = RealCompletion(client, emit, alias=engine.alias)
     probes: tuple[Probe, ...] = (
-        InstanceRunning(describe),
+        instance,
         agent,
         port,
         EngineHealth(client),
