@@ -39,8 +39,9 @@ def rungs_for(
     emit: Emit,
     expected_speed: tuple[float, float] | None = None,
 ) -> Rungs:
-    """instance: the first rung, such as InstanceRunning. console: see the agent rung. expected_speed: tokens/s, low, high.
+    """instance: the first rung, such as InstanceRunning. console: see the agent rung.
 
+    expected_speed: lowest and highest tokens/s predicted, None when nothing is.
     open_endpoint: gets the agent rung, whose `facts` hold the host keys by then; returns the base URL on this machine.
     """
     engine = deployment.engine

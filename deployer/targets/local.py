@@ -19,8 +19,10 @@ from deployer.targets.local_health import AgentAlive
 from deployer.targets.local_lock import stack_lock
 from deployer.targets.local_plan import LocalPlan, digest, plan_local, refuse_missing_weights
 from deployer.targets.local_process import ProcessId
-from deployer.targets.local_state import LocalRecord, StackFolder, stack_folder, stack_folders
+from deployer.targets.local_state import LocalRecord, StackFolder, box_paths, stack_folder, stack_folders
 from deployer.targets.local_status import status_of
+
+__all__ = ["LocalTarget", "box_paths"]
 
 
 class LocalTarget:
