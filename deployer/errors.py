@@ -71,9 +71,14 @@ class Diagnostic:
     path: str
     message: str
 
+    @property
+    def where(self) -> str:
+        """`file:line:column`; for a value that came from the command line just the option's name, e.g. `--set`."""
+        return self.file if self.file.startswith("--") else f"{self.file}:{self.line}:{self.column}"
+
     def __str__(self) -> str:
         path = f"{self.path}: " if self.path else ""
-        return f"{self.file}:{self.line}:{self.column}: {path}{self.message}"
+        return f"{self.where}{' ' if self.file.startswith('--') else ': '}{path}{self.message}"
 
 
 class SpecError(DeployerError):
@@ -84,9 +89,7 @@ class SpecError(DeployerError):
 
     def __init__(self, diagnostics: list[Diagnostic], *, hint: str | None = None) -> None:
         first = diagnostics[0]
-        super().__init__(
-            "\n".join(str(d) for d in diagnostics), where=f"{first.file}:{first.line}:{first.column}", hint=hint
-        )
+        super().__init__("\n".join(str(d) for d in diagnostics), where=first.where, hint=hint)
         self.diagnostics = tuple(diagnostics)
 
     def as_dict(self) -> dict[str, object]:
