@@ -61,10 +61,13 @@ def _expose(root: MapNode, endpoint: MapNode, findings: Findings) -> str:
         expose = _word(path, _EXPOSES, root, findings) or _guess(root, path, _EXPOSES)
         if expose:
             return expose
-    elif not {"allow", "icp_filed"} & written:
-        return "tunnel"
     else:
-        findings.add(path, value_position(root, path), "is required beside the keys here: private or public")
+        without_tunnel = [key for key in ("allow", "icp_filed") if key in written]
+        if not without_tunnel:
+            return "tunnel"
+        words = "public" if "icp_filed" in written else "private or public"
+        message = f"is required with {' and '.join(without_tunnel)}: {words}"
+        findings.add(path, value_position(root, path), message)
     return "public" if "icp_filed" in written else "private" if "allow" in written else "tunnel"
 
 

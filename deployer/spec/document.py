@@ -23,6 +23,7 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
     StreamEndEvent,
 )
+from ruamel.yaml.reader import ReaderError
 
 from deployer.spec.findings import Findings, show, single
 from deployer.spec.positions import Entry, ListNode, MapNode, Node, Path, Position, ScalarNode
@@ -36,7 +37,16 @@ MAX_DEPTH = 20
 STARTER_HINT = "`deployer init` writes a starter spec"
 
 # What ruamel.yaml 0.19 lets escape on text no person writes, e.g. OverflowError on "\\U99999999".
-_SCANNER_ACCIDENTS = (ValueError, OverflowError, IndexError, KeyError, TypeError, AttributeError, AssertionError)
+_SCANNER_ACCIDENTS = (
+    YAMLError,
+    ValueError,
+    OverflowError,
+    IndexError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+)
 
 
 def read_document(text: str, findings: Findings, file: str) -> Node:
@@ -78,14 +88,10 @@ class _Reader:
         except MarkedYAMLError as error:
             offset, message = explain(error, self._text)
             raise single(self._file, self._lines.position(offset), message) from None
-        except YAMLError as error:
-            offset = getattr(error, "position", self._last)
-            message = (
-                f"character U+{ord(error.character):04X} is not allowed in YAML"
-                if hasattr(error, "character")
-                else "is not YAML"
-            )
-            raise single(self._file, self._lines.position(offset), message) from None
+        except ReaderError as error:
+            code = error.character if isinstance(error.character, int) else ord(error.character)
+            message = f"character U+{code:04X} is not allowed in YAML"
+            raise single(self._file, self._lines.position(error.position), message) from None
         except _SCANNER_ACCIDENTS:
             raise single(self._file, self._lines.position(self._last), "what follows here is not YAML") from None
 
@@ -103,7 +109,8 @@ class _Reader:
             return self._alias(event, at, path)
         assert isinstance(event, ScalarEvent | SequenceStartEvent | MappingStartEvent)
         if event.tag is not None:
-            message = f"tags such as `{show(str(event.tag))}` are not used in a spec; write the plain value"
+            tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+            message = f"tags such as `{show(tag)}` are not used in a spec; write the plain value"
             raise single(self._file, at, message, path=path)
         if event.anchor is not None:
             self._anchors[event.anchor] = None
@@ -148,6 +155,9 @@ class _Reader:
         while not isinstance(event := self._next(), MappingEndEvent):
             key, key_at, surprise = self._key(event, path, depth)
             value = self._node(self._next(), (*path, key), depth + 1)
+            if isinstance(value, ScalarNode) and value.plain and not value.text:
+                # Nothing was written; ruamel.yaml places it somewhere before the next token.
+                value = replace(value, at=key_at)
             first = entries.get(key)
             if first is not None:
                 message = f"duplicate key — first written at {first.at.line}:{first.at.column}"

@@ -33,10 +33,10 @@ def _replacement(match: re.Match[str], environ: Mapping[str, str]) -> str:
     body = match.group("body")
     parsed = _BODY.fullmatch(body) if body is not None else None
     if parsed is None:
-        shown = show(match.group())
-        raise InterpolationError(
-            f"`{shown}` is not understood; write ${{env:NAME}} or ${{env:NAME:-default}}, or $${{ for a literal ${{"
+        problem = (
+            f"`{show(match.group())}` is not understood" if body is not None else "`${` is not closed by the next }"
         )
+        raise InterpolationError(f"{problem}; write ${{env:NAME}} or ${{env:NAME:-default}}, or $${{ for a literal ${{")
     name, default = parsed.group("name"), parsed.group("default")
     if _SECRET_NAME.search(name):
         raise InterpolationError(

@@ -247,7 +247,10 @@ class PublicEndpoint(Strict):
     ] = False
 
 
-Endpoint = Annotated[TunnelEndpoint | PrivateEndpoint | PublicEndpoint, Field(discriminator="expose")]
+Endpoint = Annotated[
+    TunnelEndpoint | PrivateEndpoint | PublicEndpoint,
+    Field(discriminator="expose", description="Who can reach the server, and on which port."),
+]
 
 
 class NetworkSpec(Strict):

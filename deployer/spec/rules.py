@@ -64,6 +64,10 @@ class _Facts:
             here = here.get(step) if isinstance(here, dict) else None
         return here
 
+    def origin(self, *path: str) -> str:
+        """Where the value was written: "" for the file, OVERRIDE for --set."""
+        return value_position(self._root, path).origin
+
     def refuse(self, path: Path, message: str) -> None:
         if not self._findings.seen(path):
             self._findings.add(path, value_position(self._root, path), message)
@@ -115,7 +119,9 @@ def _engine(facts: _Facts) -> None:
     runtime = facts.get("engine", "runtime")
     if facts.local and runtime == "docker":
         facts.refuse(("engine", "runtime"), "a local stack runs llama-server as a process; write process or auto")
-    if facts.get("engine", "image") is not None and (runtime == "process" or facts.local):
+    # A runtime from --set wins over the file's image; a file that wants both contradicts itself.
+    contradiction = runtime == "process" and facts.origin("engine", "runtime") == facts.origin("engine", "image")
+    if facts.get("engine", "image") is not None and (contradiction or facts.local):
         why = "for target: local" if facts.local else "with runtime: process"
         facts.refuse_key(("engine", "image"), f"no container image is used {why}")
     cache_type = facts.get("engine", "cache_type_v")

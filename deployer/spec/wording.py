@@ -21,6 +21,7 @@ from deployer.spec.positions import (
     node_at,
     value_position,
 )
+from deployer.spec.scalars import resolve
 from deployer.spec.shape import Leaf, Model, alternatives_at, find_key, key_alternatives, model_for
 from deployer.spec.suggest import closest
 
@@ -205,7 +206,9 @@ def _expected(alternatives: list[Leaf], node: Node) -> str:
     kinds = [_kind(leaf) for leaf in alternatives if not leaf.words and leaf.type is not type(None)]
     got = describe(node)
     near = _near(words, alternatives, node)
-    hint = f' — did you mean "{near}"?' if near else _quote_hint(alternatives, node)
+    if isinstance(node, ScalarNode) and not near and _needs_quotes(alternatives, node):
+        return f'expected text, got {got} — quote it: "{show(node.text)}"'
+    hint = f' — did you mean "{near}"?' if near else _form_hint(alternatives, node)
     if not kinds and len(words) > 1:
         return f"must be one of {', '.join(words)}, got {got}{hint}"
     if not kinds and words:
@@ -233,14 +236,22 @@ def _near(words: list[str], alternatives: Iterable[Leaf], node: Node) -> str | N
     return closest(node.text, words)
 
 
-def _quote_hint(alternatives: Iterable[Leaf], node: Node) -> str:
-    if not isinstance(node, ScalarNode):
+def _form_hint(alternatives: list[Leaf], node: Node) -> str:
+    if not isinstance(node, ScalarNode) or node.value is None:
         return ""
-    if any(leaf.origin is list for leaf in alternatives) and node.value is not None:
-        return f" — write [{show(node.text)}]"
-    if node.plain and node.value is not None and any(_fits_quoted(leaf, node.text) for leaf in alternatives):
-        return f' — quote it: "{show(node.text)}"'
-    return ""
+    if not node.plain and type(resolve(node.text)[0]) in {leaf.type for leaf in alternatives} - {str, type(None)}:
+        return " — write it without quotes"
+    if not any(leaf.origin is list for leaf in alternatives):
+        return ""
+    if len(alternatives) > 1 and node.text.isalpha():
+        return ""  # a misspelt word more likely than a list of one
+    return f" — write [{show(node.text)}]"
+
+
+def _needs_quotes(alternatives: Iterable[Leaf], node: ScalarNode) -> bool:
+    if not node.plain or node.value is None or isinstance(node.value, str):
+        return False
+    return any(_fits_quoted(leaf, node.text) for leaf in alternatives)
 
 
 def _fits_quoted(leaf: Leaf, text: str) -> bool:
