@@ -36,9 +36,15 @@ def client_of(url: str, service: str, *, region: str = REGION, attempts: int = 1
 
 
 @pytest.fixture
-def cloud() -> Iterator[Cloud]:
+def account() -> str:
+    """An account of this test's own."""
+    return fresh_account()
+
+
+@pytest.fixture
+def cloud(account: str) -> Iterator[Cloud]:
     """An empty cloud without machines whose transitions take no time."""
-    made = Cloud(account=fresh_account(), options=INSTANT)
+    made = Cloud(account=account, options=INSTANT)
     yield made
     made.close()
 
