@@ -7,9 +7,8 @@ import re
 import shutil
 from typing import Any, Callable, Mapping
 
-from .console import OUT_OF_SPACE, Phase, as_failure
+from .console import OUT_OF_SPACE, Phase
 from .part import Part
-from .protocol import AgentFailure
 from .stop import Stop
 from .web import NETWORK_ERRORS, open_url
 
@@ -44,7 +43,7 @@ class Download:
         url: str,
         part: Part,
         size: int | None,
-        headers: Callable[[str], Mapping[str, str]],
+        headers: Callable[[str], dict[str, str]],
         phase: Phase,
         stop: Stop,
         first_pause: float,
@@ -72,7 +71,8 @@ class Download:
                 reason = str(again)
             except NETWORK_ERRORS as error:
                 if getattr(error, "errno", None) in OUT_OF_SPACE:
-                    raise as_failure(self._phase.name, error) from error
+                    # Not the network's fault; the phase knows what it means.
+                    raise
                 reason = str(error) or type(error).__name__
             except ValueError as error:
                 raise SourceFailed("not a usable URL: %s" % error) from None
@@ -129,19 +129,16 @@ class Download:
             raise SourceFailed("HTTP %d" % status)
         if total is not None and self._size is not None and total != self._size:
             raise SourceFailed("it has %d bytes, %d are expected" % (total, self._size), mismatch=True)
-        need_space(os.path.dirname(part.path), (total or self._size or 0) - part.offset)
+        need_space(self._phase, part.path, (total or self._size or 0) - part.offset)
         part.describe(total, etag, modified)
 
 
-def need_space(directory: str, size: int) -> None:
-    """Raises AgentFailure disk_full when `size` bytes and the reserve do not fit."""
-    free = shutil.disk_usage(directory).free
-    if size > 0 and size + RESERVE_BYTES > free:
-        raise AgentFailure(
-            "weights",
-            "disk_full",
-            "%.2f GiB are still to come and %.2f GiB are free in %s" % (size / 2**30, free / 2**30, directory),
-        )
+def need_space(phase: Phase, path: str, size: int) -> None:
+    """Raises AgentFailure disk_full when `size` bytes and the reserve do not fit beside `path`."""
+    free = shutil.disk_usage(os.path.dirname(path)).free
+    if size + RESERVE_BYTES > free:
+        text = "%.2f GiB are still to come and %.2f GiB are free beside %s" % (size / 2**30, free / 2**30, path)
+        raise phase.failure("disk_full", text)
 
 
 def _validator(meta: Mapping[str, Any]) -> str | None:

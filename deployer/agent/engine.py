@@ -12,7 +12,7 @@ from typing import Mapping
 from . import failures
 from .config import Config
 from .part import remove
-from .processes import end_group, end_leftover, remember
+from .processes import end_group, remember
 from .protocol import AgentFailure
 from .stop import Stopped
 from .text import read_tail
@@ -34,17 +34,12 @@ class EngineProcess:
     def __init__(self, config: Config) -> None:
         self._config = config
         #: Set once the runtime is known.
-        self.command: tuple[str, ...] = ()
-        self._pid_file = os.path.join(config.state, "engine.json")
+        self.command: list[str] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._log_from = 0
         # Another thread may close while this one is about to start again.
         self._lock = threading.Lock()
         self._closed = False
-
-    def end_leftover(self) -> int | None:
-        """End an engine that an agent before us left running; its pid if there was one."""
-        return end_leftover(self._pid_file)
 
     def start(self) -> int:
         """Start it; the pid. Raises AgentFailure port_taken, runtime_missing; Stopped after `close`."""
@@ -55,7 +50,7 @@ class EngineProcess:
 
     def _start(self) -> int:
         config = self._config
-        _need_port(config.engine.host, config.engine.port)
+        _need_port(config.host, config.port)
         os.makedirs(os.path.dirname(config.engine_log), exist_ok=True)
         log = os.open(config.engine_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
         try:
@@ -73,7 +68,7 @@ class EngineProcess:
             raise AgentFailure("engine", "runtime_missing", "%s cannot be run: %s" % (self.command[0], error)) from None
         finally:
             os.close(log)
-        remember(self._pid_file, self._process.pid)
+        remember(self._config.pid_file, self._process.pid)
         return self._process.pid
 
     @property
@@ -90,7 +85,7 @@ class EngineProcess:
         """Raises AgentFailure that explains its end, when it ended."""
         code = self.exit_code()
         if code is not None:
-            raise failures.explain(code, self.log, self._config.engine.mtp)
+            raise failures.explain(code, self.log, self._config.mtp)
 
     def stop(self) -> None:
         """End it in the way that llama-server needs."""
@@ -100,7 +95,7 @@ class EngineProcess:
         end_group(process.pid, lambda: process.poll() is not None)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
-        remove(self._pid_file)
+        remove(self._config.pid_file)
 
     def close(self) -> None:
         """Stop, and never start again."""

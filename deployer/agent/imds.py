@@ -8,8 +8,6 @@ import os
 from .sigv4 import Credentials
 from .web import NETWORK_ERRORS, call
 
-_ROLE_PATH = "iam/security-credentials/"
-
 
 class MetadataError(Exception):
     """The metadata service did not give what was asked for."""
@@ -17,23 +15,20 @@ class MetadataError(Exception):
 
 def role_credentials() -> Credentials:
     """The instance role's credentials. Raises MetadataError: none yet, or no metadata service at all."""
-    base = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254").rstrip("/")
-    token = _ask(base + "/latest/api/token", "PUT", {"X-aws-ec2-metadata-token-ttl-seconds": "300"})
-    header = {"X-aws-ec2-metadata-token": token}
-    role = _ask(base + "/latest/meta-data/" + _ROLE_PATH, "GET", header).split("\n")[0].strip()
-    answer = _ask(base + "/latest/meta-data/" + _ROLE_PATH + role, "GET", header)
+    base = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254").rstrip("/") + "/latest/"
+    roles = base + "meta-data/iam/security-credentials/"
     try:
-        document = json.loads(answer)
+        token = _ask(base + "api/token", "PUT", {"X-aws-ec2-metadata-token-ttl-seconds": "300"})
+        header = {"X-aws-ec2-metadata-token": token}
+        role = _ask(roles, "GET", header).split()[0]
+        document = json.loads(_ask(roles + role, "GET", header))
         return Credentials(document["AccessKeyId"], document["SecretAccessKey"], document["Token"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise MetadataError("metadata service: no credentials of role %r yet (%s)" % (role, error)) from None
+    except (ValueError, LookupError, *NETWORK_ERRORS) as error:
+        raise MetadataError("metadata service at %s: %s %s" % (base, type(error).__name__, error)) from None
 
 
 def _ask(url: str, method: str, headers: dict[str, str]) -> str:
-    try:
-        status, body = call(url, 5, method=method, headers=headers, direct=True)
-    except NETWORK_ERRORS as error:
-        raise MetadataError("metadata service: %s" % error) from None
+    status, body = call(url, 5, method=method, headers=headers, direct=True)
     if status != 200:
-        raise MetadataError("metadata service: HTTP %d for %s" % (status, url.split("/latest/")[-1]))
-    return body.decode("utf-8", "replace")
+        raise MetadataError("metadata service: HTTP %d for %s" % (status, url))
+    return body.decode()

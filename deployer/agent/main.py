@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
 import queue
+import sys
 import threading
-from typing import Callable, Sequence
+from typing import Any, Callable, TypeVar
 
-from . import api_key, phases, weights
-from .config import Config, load
-from .console import Console, Phase, as_failure, say_failure
+from . import phases, weights
+from .config import Config
+from .console import Console, Phase
 from .engine import EngineProcess
 from .protocol import AgentFailure
 from .readiness import Engine
@@ -21,22 +22,23 @@ _POLL_SECONDS = 0.1
 #: How long the work may take to put its things down after a stop; whatever it was, a later run can go on from it.
 _PUT_DOWN_SECONDS = 2.0
 
+_T = TypeVar("_T")
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """0: stopped by a signal. 1: a phase failed, and the console says which and why."""
-    parser = argparse.ArgumentParser(prog="deployer_agent")
-    parser.add_argument("--config", required=True)
-    path = parser.parse_args(arguments).config
-    root = os.environ.get("DEPLOYER_AGENT_ROOT", "").rstrip("/")
-    if root and not path.startswith(root + "/"):
-        path = root + path
+
+def main() -> int:
+    """0: stopped by a signal. 1: a phase failed, and the console says which and why. 2: wrong command line."""
+    if len(sys.argv) != 3 or sys.argv[1] != "--config":
+        sys.stderr.write("usage: python3 -m deployer_agent --config FILE\n")
+        return 2
+    root, path = os.environ.get("DEPLOYER_AGENT_ROOT", ""), sys.argv[2]
     stop = Stop()
     stop.on_signals()
     try:
-        config = load(path, os.environ)
+        with open(path if path.startswith(root) else root + path, encoding="utf-8") as stream:
+            config = Config(json.load(stream), os.environ)
     except Exception as error:  # noqa: BLE001 - whatever it is, the console must say it
-        failure = AgentFailure("boot", "agent_error", "%s: %s: %s" % (path, type(error).__name__, error))
-        say_failure(Console(root + "/dev/console"), failure)
+        text = "%s: %s: %s" % (path, type(error).__name__, error)
+        Console(root + "/dev/console").fail(AgentFailure("boot", "agent_error", text))
         return 1
     return Agent(config, stop).run()
 
@@ -49,7 +51,6 @@ class Agent:
         self._console = Console(config.console)
         self._stop = stop
         self._process = EngineProcess(config)
-        self._code = 1
 
     def run(self) -> int:
         """Work until it fails or is stopped; the exit code."""
@@ -59,67 +60,56 @@ class Agent:
             pass
         self._process.close()
         work.join(_PUT_DOWN_SECONDS)
-        return 0 if self._stop.asked else self._code
+        return 0 if self._stop.asked else 1
 
     def _work(self) -> None:
         try:
             self._course()
         except Stopped:
-            self._code = 0
+            pass
         except AgentFailure:
             # Its phase has said it.
-            self._code = 1
+            pass
         except Exception as error:  # noqa: BLE001 - the console must say it
-            say_failure(self._console, as_failure("boot", error))
+            self._console.fail(AgentFailure("engine", "agent_error", "%s: %s" % (type(error).__name__, error)))
 
-    def _phase(self, name: str) -> Phase:
-        return Phase(self._console, name)
+    def _run(self, name: str, task: Callable[[Config, Phase, Stop], _T]) -> _T:
+        with Phase(self._console, name) as phase:
+            return task(self._config, phase, self._stop)
 
     def _course(self) -> None:
-        config, console, stop = self._config, self._console, self._stop
-        with self._phase("boot") as phase:
-            lock = phases.boot(config, phase, self._process)
-        with lock:
-            with self._phase("driver") as phase:
-                phases.driver(config, phase)
-            with self._phase("runtime") as phase:
-                self._process.command = phases.runtime(config, phase, stop)
-                key = api_key.obtain(config, console, phase, stop)
-            self._together(self._image, self._weights)
-            engine = Engine(config, key, self._process, stop)
-            with self._phase("engine") as phase:
-                phase.result(pid=self._process.start())
-                engine.wait_loaded(phase)
-            with self._phase("ready") as phase:
-                phase.result(detail=engine.wait_ready(phase))
-            try:
-                supervise(console, self._process, engine, stop)
-            except AgentFailure as failure:
-                say_failure(console, failure)
-                raise
+        config, stop, process = self._config, self._stop, self._process
+        # Held by its open file for as long as this process lives.
+        _lock = self._run("boot", phases.boot)
+        self._run("driver", phases.driver)
+        process.command, key = self._run("runtime", phases.runtime)
+        engine = Engine(config, key, process, stop)
+        self._together(("image", phases.image), ("weights", weights.obtain))
+        with Phase(self._console, "engine") as phase:
+            phase.result(pid=process.start())
+            engine.wait_loaded(phase)
+        with Phase(self._console, "ready") as phase:
+            phase.result(detail=engine.wait_ready(phase))
+        try:
+            supervise(self._console, process, engine, stop)
+        except AgentFailure as failure:
+            self._console.fail(failure)
+            raise
 
-    def _image(self) -> None:
-        with self._phase("image") as phase:
-            phases.image(self._config, phase, self._stop)
-
-    def _weights(self) -> None:
-        with self._phase("weights") as phase:
-            weights.obtain(self._config, phase, self._stop)
-
-    def _together(self, *tasks: Callable[[], None]) -> None:
-        """Run tasks at the same time; the first failure ends the waiting."""
+    def _together(self, *tasks: tuple[str, Callable[[Config, Phase, Stop], Any]]) -> None:
+        """Run phases at the same time; the first failure ends the waiting."""
         results: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
-        def one(task: Callable[[], None]) -> None:
+        def one(name: str, task: Callable[[Config, Phase, Stop], Any]) -> None:
             try:
-                task()
+                self._run(name, task)
             except BaseException as error:  # noqa: BLE001 - carried to the thread that waits
                 results.put(error)
             else:
                 results.put(None)
 
         for task in tasks:
-            threading.Thread(target=one, args=(task,), daemon=True).start()
+            threading.Thread(target=one, args=task, daemon=True).start()
         for _ in tasks:
             error = results.get()
             if error is not None:

@@ -10,7 +10,6 @@ from typing import Any
 from .config import Config
 from .console import Phase
 from .engine import EngineProcess
-from .protocol import AgentFailure
 from .stop import Stop
 from .text import clean
 from .web import NETWORK_ERRORS, call
@@ -26,8 +25,8 @@ class Engine:
     """The engine's HTTP side, as a client on this machine sees it."""
 
     def __init__(self, config: Config, key: str, process: EngineProcess, stop: Stop) -> None:
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.engine.host, config.engine.host)  # noqa: S104
-        self._base = "http://%s:%d" % ("[%s]" % host if ":" in host else host, config.engine.port)
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.host, config.host)  # noqa: S104
+        self._base = "http://%s:%d" % ("[%s]" % host if ":" in host else host, config.port)
         self._headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
         self._config = config
         self._process = process
@@ -45,7 +44,7 @@ class Engine:
                 return
             if time.monotonic() > deadline:
                 text = "still loading after %d s: %s" % (self._config.load_s, seen)
-                raise AgentFailure(phase.name, "not_ready", text, self._process.log)
+                raise phase.failure("not_ready", text, self._process.log)
             phase.progress("loading (/health: %s)" % seen)
             self._stop.pause(_POLL_SECONDS)
 
@@ -59,12 +58,12 @@ class Engine:
                 return detail
             self._process.need_alive()
             if time.monotonic() > deadline:
-                raise AgentFailure(phase.name, "not_ready", seen, self._process.log)
+                raise phase.failure("not_ready", seen, self._process.log)
             phase.progress(seen)
             self._stop.pause(_POLL_SECONDS)
 
     def _look(self, timeout: float) -> tuple[str, dict[str, Any] | None]:
-        alias = self._config.engine.alias
+        alias = self._config.alias
         status, seen = self._ask("/v1/models", 10)
         if status != 200:
             return "/v1/models: " + seen, None
@@ -95,11 +94,8 @@ class Engine:
 
     def _ask(self, path: str, timeout: float, data: bytes | None = None) -> tuple[int, str]:
         """(status, body or what went wrong); status 0 without an answer."""
-        method = "POST" if data else "GET"
         try:
-            status, body = call(
-                self._base + path, timeout, method=method, headers=self._headers, data=data, direct=True
-            )
+            status, body = call(self._base + path, timeout, headers=self._headers, data=data, direct=True)
         except NETWORK_ERRORS as error:
             return 0, clean(str(error)) or type(error).__name__
         text = body.decode("utf-8", "replace")

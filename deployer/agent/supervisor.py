@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from .console import Console, Phase, say_failure
+from .console import Console, Phase
 from .engine import EngineProcess
 from .protocol import AgentFailure
 from .readiness import Engine
@@ -27,7 +27,7 @@ def supervise(console: Console, process: EngineProcess, engine: Engine, stop: St
             if len(crashes) >= MAX_CRASHES:
                 text = "it failed %d times within %d s; the last time: " % (len(crashes), WINDOW_SECONDS)
                 raise AgentFailure("engine", failure.code, text + failure.message, failure.log)
-            say_failure(console, failure, state="restarting")
+            console.fail(failure, "restarting")
             stop.pause(min(MAX_PAUSE_SECONDS, 2.0 ** (len(crashes) - 1)))
             failure = _start_again(console, process, engine)
 

@@ -20,12 +20,15 @@ _BODY_LIMIT = 16 * 1024 * 1024
 def open_url(
     url: str,
     timeout: float,
-    method: str = "GET",
+    method: str | None = None,
     headers: Mapping[str, str] | None = None,
     data: bytes | None = None,
     direct: bool = False,
 ) -> Any:
-    """The open response (status, headers, read1), to be closed by the caller. Raises NETWORK_ERRORS."""
+    """The open response (status, headers, read1), to be closed by the caller. method None: POST if there is data.
+
+    Raises NETWORK_ERRORS, ValueError on what is no URL.
+    """
     if not url.startswith(("http://", "https://")):
         raise ValueError("%r is not an http(s) URL" % url)
     request = urllib.request.Request(url, data=data, headers=dict(headers or {}), method=method)  # noqa: S310 - checked above
