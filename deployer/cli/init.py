@@ -20,7 +20,9 @@ SCHEMA_FILE = "deployer.schema.json"
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME|PATH]")
-@click.option("--from", "source", default="g5-27b-mtp", show_default=True, metavar="STACK", help="The stack to start from.")
+@click.option(
+    "--from", "source", default="g5-27b-mtp", show_default=True, metavar="STACK", help="The stack to start from."
+)
 @click.option("--list", "only_list", is_flag=True, help="List the stacks to start from.")
 @click.option("--force", is_flag=True, help="Overwrite a spec that is there.")
 @json_option

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 from pathlib import Path
@@ -14,6 +15,9 @@ from deployer.cli.options import SPEC, json_option, make_settings, set_option
 from deployer.cli.session import interruptible, open_view
 from deployer.clock import SystemClock
 from deployer.errors import RefusedError
+
+#: Modules that only the extra brings; the engine itself can also be a llama-server on PATH.
+_EXTRA = ("moto", "gguf", "numpy")
 
 
 @click.command()
@@ -35,24 +39,28 @@ def rehearse(spec: Path, machines: str, overrides: tuple[str, ...], *, keep: boo
     """
     from deployer.cli.deciding import decided
 
-    try:
-        from deployer.rehearsal.run import Rehearsal
-    except ModuleNotFoundError as missing:
-        raise no_rehearsal(missing) from missing
+    require_extra()
+    from deployer.rehearsal.run import Rehearsal
 
     deployment = decided(spec, make_settings(overrides=overrides))
     arguments = tuple(word for pair in overrides for word in ("--set", pair))
     signal.signal(signal.SIGTERM, _interrupt)
-    with open_view(as_json=as_json) as view, interruptible("rehearsal interrupted, everything was torn down", "run it again"):
+    with (
+        open_view(as_json=as_json) as view,
+        interruptible("rehearsal interrupted, everything was torn down", "run it again"),
+    ):
         rehearsal = Rehearsal(spec, deployment, SystemClock(), view.emit, arguments=arguments)
         rehearsal.run(machines=machines, keep=keep, environ=os.environ)
 
 
-def no_rehearsal(missing: ModuleNotFoundError) -> RefusedError:
-    """The sentence for an installation without the extra."""
-    return RefusedError(
-        f"the rehearsal is not installed here (no module {missing.name!r})", hint="pip install 'deployer[rehearsal]'"
-    )
+def require_extra() -> None:
+    """Raises RefusedError when the product was installed without the extra `rehearsal`."""
+    missing = [module for module in _EXTRA if importlib.util.find_spec(module) is None]
+    if missing:
+        raise RefusedError(
+            f"the rehearsal is not installed here: {', '.join(missing)} missing",
+            hint="pip install 'deployer[rehearsal]'",
+        )
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -13,7 +13,9 @@ from deployer.events import Event
 
 @click.command()
 @click.argument("spec", type=SPEC)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder to write into.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder to write into."
+)
 @set_option
 @aws_options
 @json_option

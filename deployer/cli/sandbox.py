@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deployer.cli.options import json_option
-from deployer.cli.rehearse import no_rehearsal
+from deployer.cli.rehearse import require_extra
 from deployer.cli.session import open_view
 from deployer.errors import RefusedError
 from deployer.events import Event
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from deployer.rehearsal.sandbox import SandboxInfo
+    from deployer.rehearsal.tiny_model import TinyArchitecture
 
 _STATUS_TIMEOUT_SECONDS = 30
 
@@ -48,9 +50,8 @@ def sandbox() -> None:
 @json_option
 def start(state: Path | None, machines: str, *, as_json: bool) -> None:
     """Start the embedded AWS in the background; again: say that it runs."""
-    service = _service()
     directory = _directory(state)
-    info = service.read(directory) or service.start(directory, machines=machines)
+    info = _service().start(directory, machines=machines)
     with open_view(as_json=as_json) as view:
         fields = {"url": info.url, "pid": info.pid, "state": str(directory)}
         view.show(Event("sandbox.started", {**fields, "substitutions": [*info.substitutions]}))
@@ -85,10 +86,8 @@ def status(state: Path | None, *, as_json: bool) -> None:
 @json_option
 def stop(state: Path | None, *, as_json: bool) -> None:
     """Stop the embedded AWS, every machine in it, and forget the account."""
-    service = _service()
     directory = _directory(state)
-    was_running = service.read(directory) is not None
-    service.stop(directory)
+    was_running = _service().stop(directory)
     with open_view(as_json=as_json) as view:
         view.show(Event("sandbox.stopped", {"was_running": was_running, "state": str(directory)}))
 
@@ -98,12 +97,10 @@ def stop(state: Path | None, *, as_json: bool) -> None:
 @click.option("--no-mtp", is_flag=True, help="Leave the MTP head out.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
 @json_option
-def model(arch: str, out: Path | None, *, no_mtp: bool, as_json: bool) -> None:
+def model(arch: TinyArchitecture, out: Path | None, *, no_mtp: bool, as_json: bool) -> None:
     """Write the synthetic Qwen3.6-architecture model of a few MB, for `stacks/local-tiny.yaml`."""
-    try:
-        from deployer.rehearsal import tiny_model
-    except ModuleNotFoundError as missing:
-        raise no_rehearsal(missing) from missing
+    require_extra()
+    from deployer.rehearsal import tiny_model
 
     # Where stacks/local-tiny.yaml looks for it.
     path = out or Path.home() / ".cache/deployer/models" / f"tiny-{arch}{'' if no_mtp else '-mtp'}.gguf"
@@ -114,17 +111,14 @@ def model(arch: str, out: Path | None, *, no_mtp: bool, as_json: bool) -> None:
 
 
 def _service() -> ModuleType:
-    try:
-        from deployer.rehearsal import sandbox as service
-    except ModuleNotFoundError as missing:
-        raise no_rehearsal(missing) from missing
+    require_extra()
+    from deployer.rehearsal import sandbox as service
+
     return service
 
 
 def _directory(state: Path | None) -> Path:
-    from platformdirs import user_cache_path
-
-    return state or user_cache_path("deployer") / "sandbox"
+    return state or Path(_service().default_state_dir(os.environ))
 
 
 def _running(state: Path | None) -> SandboxInfo:

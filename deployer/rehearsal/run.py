@@ -166,8 +166,8 @@ class Rehearsal:
             self._found.phases.append({"name": name, "seconds": seconds})
             self._emit("rehearsal.phase", name=name, state=state, seconds=seconds, message="; ".join(note) or None)
 
-    def _emit(self, name: str, **fields: Json) -> None:
-        self._out(Event(name, {**fields, "t": round(self._clock.monotonic() - self._began, 3)}))
+    def _emit(self, event: str, /, **fields: Json) -> None:
+        self._out(Event(event, {**fields, "t": round(self._clock.monotonic() - self._began, 3)}))
 
     def _summarise(self, failure: BaseException | None, kept: str | None) -> None:
         found = self._found

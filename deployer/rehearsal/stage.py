@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import tempfile
@@ -43,7 +44,7 @@ def build(*, target: str, machines: str, own_environ: Mapping[str, str]) -> Stag
     """Start a private sandbox. target: `ec2` or `local`, which decides what the product must be told."""
     directory = Path(tempfile.mkdtemp(prefix="deployer-rehearsal-"))
     try:
-        info = sandbox.start(directory / "sandbox", machines=machines)
+        info = sandbox.start(directory / "sandbox", machines=machines, parent_pid=os.getpid())
         given = dict(info.env)
         substitutions = list(info.substitutions)
         if target == "local":

@@ -59,25 +59,17 @@ def _sandbox_started(fields: Mapping[str, Json]) -> str:
 
 
 def _print_rich(document: Event, stream: TextIO, *, colour: bool, width: int | None) -> None:
-    from deployer.views.console import make_console
+    from deployer.views import console, plan, stacks
 
-    console = make_console(stream, colour=colour, width=width)
     match document.name:
         case "plan":
-            from deployer.views.plan import plan_view
-
-            console.print(plan_view(document.fields))
+            shown = plan.plan_view(document.fields)
         case "stacks":
-            from deployer.views.stacks import stacks_view
-
-            console.print(stacks_view(document.fields))
+            shown = stacks.stacks_view(document.fields)
         case "status":
-            from deployer.views.stacks import status_view
-
-            console.print(status_view(document.fields))
+            shown = stacks.status_view(document.fields)
         case "sandbox.status":
-            from deployer.views.stacks import tree_view
-
-            console.print(tree_view(document.fields))
+            shown = stacks.tree_view(document.fields)
         case _:
             raise ValueError(f"no view for the document {document.name!r}")
+    console.write(shown, stream, colour=colour, width=width)

@@ -81,6 +81,8 @@ class LiveView:
             self._start()
 
     def _print(self, line: Line) -> None:
+        if self._live is not None:
+            self._live.refresh()
         text = Text(SYMBOLS[line.mark], style=COLOURS[line.mark]).append(f" {line.text}", style="default")
         self._console.print(text)
         for more in line.more:

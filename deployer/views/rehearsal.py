@@ -12,7 +12,7 @@ from rich.text import Text
 
 from deployer.clock import Clock
 from deployer.events import Event, Json
-from deployer.views.console import make_console
+from deployer.views.console import write
 from deployer.views.lines import COLOURS, SYMBOLS, Mark, line_of
 from deployer.views.timeline import Span, bar, spans_of
 from deployer.views.units import duration, shortened
@@ -77,7 +77,7 @@ class Board:
 
 def print_report(events: Sequence[Event], stream: TextIO, *, colour: bool, width: int | None) -> None:
     """Print the closing report of a rehearsal from all its events; the last is `rehearsal.summary`."""
-    make_console(stream, colour=colour, width=width).print(report(events))
+    write(report(events), stream, colour=colour, width=width)
 
 
 def report(events: Sequence[Event]) -> RenderableType:
