@@ -70,7 +70,12 @@ def main() -> int:
         "flags": [entry for entry in entries if "takes" in entry],
         "removed": [*(entry for entry in entries if "replacement" in entry), *GONE],
     }
-    lines = ["{", f' "source": {json.dumps(document["source"])},', f' "date": {json.dumps(document["date"])},', ' "builds": {']
+    lines = [
+        "{",
+        f' "source": {json.dumps(document["source"])},',
+        f' "date": {json.dumps(document["date"])},',
+        ' "builds": {',
+    ]
     for number, (name, rows) in enumerate(document["builds"].items()):
         lines.append(f"  {json.dumps(name)}: {{")
         for kind in ("flags", "removed"):

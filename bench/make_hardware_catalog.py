@@ -112,7 +112,11 @@ def size_row(description: dict[str, Any]) -> dict[str, Any]:
     }
     gpus = description.get("GpuInfo", {}).get("Gpus", [])
     if gpus:
-        row["gpu"] = {"name": gpus[0]["Name"], "count": gpus[0]["Count"], "vram_mib": gpus[0]["MemoryInfo"]["SizeInMiB"]}
+        row["gpu"] = {
+            "name": gpus[0]["Name"],
+            "count": gpus[0]["Count"],
+            "vram_mib": gpus[0]["MemoryInfo"]["SizeInMiB"],
+        }
     return row
 
 

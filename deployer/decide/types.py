@@ -110,7 +110,7 @@ class EngineChoice:
 class Deployment:
     """A StackSpec with everything decided. partition is None for a local stack.
 
-    spec_digest: sha256 hex of the normalised spec, 16 characters.
+    spec_digest: sha256 hex of the normalised spec, 16 characters. root_volume_gib 0, ssh_user empty: local.
     """
 
     spec: Ec2Stack | LocalStack
@@ -123,3 +123,4 @@ class Deployment:
     paths: BoxPaths
     root_volume_gib: int
     decisions: tuple[Decision, ...]
+    ssh_user: str = ""

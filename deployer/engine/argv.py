@@ -19,7 +19,7 @@ _SSE_PING_SECONDS = "5"
 
 @dataclass(frozen=True)
 class ArgvInputs:
-    """context: tokens for each slot. threads_batch None: the same as threads. prompt_cache_mib, checkpoints: host memory."""
+    """context: tokens for each slot. prompt_cache_mib, checkpoints (for each slot): host memory."""
 
     model_path: str
     alias: str
@@ -29,7 +29,6 @@ class ArgvInputs:
     context: int
     parallel: int
     threads: int
-    threads_batch: int | None
     gpu: bool
     cache_type_k: str
     cache_type_v: str
@@ -67,7 +66,7 @@ def _pairs(inputs: ArgvInputs) -> list[tuple[str, ...]]:
         ("-c", str(total_context)),
         ("-np", str(inputs.parallel)),
         ("-t", str(inputs.threads)),
-        ("-tb", str(inputs.threads_batch or inputs.threads)),
+        ("-tb", str(inputs.threads)),
         ("-fa", inputs.flash_attention),
         ("-ctk", inputs.cache_type_k),
         ("-ctv", inputs.cache_type_v),

@@ -83,7 +83,7 @@ def parse(args: Sequence[str], dialect: Dialect) -> tuple[list[Use], list[Proble
     problems: list[Problem] = []
     index = 0
     while index < len(args):
-        word = args[index]
+        word = _spelt(args[index])
         flag = dialect.flags.get(word)
         if flag is None:
             problems.append(_unknown(index, word, dialect))
@@ -96,6 +96,11 @@ def parse(args: Sequence[str], dialect: Dialect) -> tuple[list[Use], list[Proble
         uses.append(Use(index, word, flag, values))
         index += 1 + len(values)
     return uses, problems
+
+
+def _spelt(word: str) -> str:
+    # llama.cpp takes --ctx_size for --ctx-size.
+    return word.replace("_", "-") if word.startswith("--") else word
 
 
 def _bad_values(first: int, name: str, flag: Flag, values: tuple[str, ...]) -> list[Problem]:

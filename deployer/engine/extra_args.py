@@ -67,7 +67,9 @@ def check_extra_args(args: Sequence[str], dialect: Dialect, *, mtp: bool = False
             problems.append(Problem(use.index, f"{use.name} is not accepted", forbidden[use.flag]))
         elif mtp and _breaks_mtp(use):
             problems.append(
-                Problem(use.index, f"{use.name} {' '.join(use.values)} crashes with MTP", "use layer or set engine.mtp: off")
+                Problem(
+                    use.index, f"{use.name} {' '.join(use.values)} crashes with MTP", "use layer or set engine.mtp: off"
+                )
             )
     return sorted(problems, key=lambda problem: problem.index)
 

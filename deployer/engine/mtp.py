@@ -34,7 +34,9 @@ def choose_mtp(spec: MtpSpec, hardware: Hardware, head: bool | None, model: str 
         case ("off", _):
             return _off(spec, "the spec says so", "spec", "engine.mtp: auto")
         case ("on", False):
-            verdict = _off(spec, "the GGUF has no MTP head", "catalogue", "the MTP repository's file, or engine.mtp: off")
+            verdict = _off(
+                spec, "the GGUF has no MTP head", "catalogue", "the MTP repository's file, or engine.mtp: off"
+            )
             return MtpVerdict(verdict.choice, verdict.reason, verdict.source, verdict.alternative, refused=True)
         case ("on", None):
             reason = "the spec says so; whether the GGUF has a head is not known, llama-server ends at start if not"

@@ -1,0 +1,27 @@
+"""Where the server listens, and ports that may not be reachable from China's public networks."""
+
+from __future__ import annotations
+
+from deployer.catalog.types import Partition
+from deployer.decide.types import Decision
+from deployer.spec.models import Endpoint, PublicEndpoint
+
+
+def choose_host(endpoint: Endpoint) -> tuple[str, Decision]:
+    """Loopback behind a tunnel, else every address; then the security group decides who gets through."""
+    if endpoint.expose == "tunnel":
+        reason = "only reachable through the SSH tunnel; no port is opened"
+        return "127.0.0.1", Decision("host", "127.0.0.1", reason, "rule: endpoint.expose", "endpoint.expose: private")
+    networks = ", ".join(endpoint.allow)
+    reason = f"expose: {endpoint.expose}; the security group admits {networks}, the API key is always asked for"
+    return "0.0.0.0", Decision("host", "0.0.0.0", reason, "rule: endpoint.expose", "endpoint.expose: tunnel")  # noqa: S104
+
+
+def port_warning(endpoint: Endpoint, partition: Partition | None) -> Decision | None:
+    """A decision to print when a public port is not known to work; blocked ones are refused with the spec."""
+    if partition is None or not isinstance(endpoint, PublicEndpoint) or endpoint.icp_filed:
+        return None
+    if endpoint.port not in partition.doubtful_public_ports:
+        return None
+    reason = f"port {endpoint.port} may be blocked without an ICP filing; no AWS source says so, so this is a warning"
+    return Decision("port", endpoint.port, reason, partition.source, "endpoint.port: 18080")
