@@ -1,9 +1,9 @@
-"""Regenerate deployer/catalog/data/hardware.json: sizes from EC2's own type data (as moto carries it), the rest from FAMILIES.
+"""Regenerate deployer/catalog/data/hardware.json: sizes from EC2's own type data, the rest from FAMILIES.
 
     python bench/make_hardware_catalog.py [--check]
 
-Sizes (vCPU, threads a core, memory, GPUs and their memory) are what DescribeInstanceTypes answers. What that call does not
-say, namely SIMD, memory and GPU bandwidth, compute capability, is kept in FAMILIES and GPUS below, each with its source.
+Sizes (vCPU, cores, memory, GPUs and their memory) are what DescribeInstanceTypes answers, as moto carries it. What that
+call does not say (SIMD, bandwidths, compute capability) is kept in FAMILIES and GPUS below, each with its source.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ GPUS: dict[str, dict[str, Any]] = {
     "L40S": {"compute_capability": "8.9", "bandwidth_gbs": 864.0},
 }
 SOURCE = (
-    "Sizes, vCPU, cores, memory, GPU memory: EC2 DescribeInstanceTypes as carried by moto. SIMD: llama.cpp facts and the"
-    " vendors' core manuals. Compute capability and GPU bandwidth: NVIDIA. Host bandwidth: theoretical peak of the socket's"
-    " memory channels; a size's share is prorated by cores and is an estimate, AWS publishes none."
+    "Sizes, vCPU, cores, memory, GPU memory: EC2 DescribeInstanceTypes as carried by moto. SIMD: llama.cpp facts and"
+    " the vendors' core manuals. Compute capability and GPU bandwidth: NVIDIA. Host bandwidth: theoretical peak of the"
+    " socket's memory channels; a size's share is prorated by cores and is an estimate, AWS publishes none."
 )
 
 

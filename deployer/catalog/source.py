@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from typing import Any
 
 
-@lru_cache(maxsize=None)
+@cache
 def document(name: str) -> dict[str, Any]:
     """The parsed data file `name` (without `.json`). Callers must not change it."""
     text = resources.files("deployer.catalog.data").joinpath(f"{name}.json").read_text(encoding="utf-8")

@@ -88,8 +88,8 @@ class Partition:
     """Everything that differs between AWS partitions.
 
     principals: service -> every accepted principal, the first is the one for trust policies.
-    endpoints: service -> URL where the rule `https://SERVICE.REGION.SUFFIX` does not hold. doubtful_public_ports: not known to
-    be blocked, better avoided. regions: examples for messages, not a complete list.
+    endpoints: service -> URL where the rule `https://SERVICE.REGION.SUFFIX` does not hold.
+    doubtful_public_ports: not known to be blocked, better avoided. regions: examples for messages, not a full list.
     """
 
     name: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from deployer.catalog import partition as partitions
 from deployer.catalog.types import Hardware, Partition
 from deployer.decide import engine, instance, memory, network, place
@@ -9,10 +11,10 @@ from deployer.decide.document import plan_document
 from deployer.decide.findings import Findings
 from deployer.decide.memory import refuse_if_unfit
 from deployer.decide.model import KnownFile, ModelChoice, choose_model
-from deployer.decide.types import BoxPaths, Decision, Deployment, EngineChoice, MtpChoice
+from deployer.decide.types import BoxPaths, Decision, Deployment, EngineBuild, EngineChoice, MtpChoice
 from deployer.engine.argv import ArgvInputs, render_argv
 from deployer.engine.dialect import Dialect, dialect
-from deployer.engine.memory import MemoryInputs
+from deployer.engine.memory import HostCaches, MemoryInputs
 from deployer.engine.mtp import MtpVerdict, choose_mtp
 from deployer.errors import RefusedError
 from deployer.settings import Settings
@@ -32,136 +34,162 @@ def decide(
 ) -> Deployment:
     """Decide everything.
 
-    hardware: of this machine for a local stack (then required); for EC2 a fallback type to decide for instead of the first.
+    hardware: of this machine for a local stack (then required); for EC2 a fallback to decide for instead of the first.
     paths: where things lie on the machine. known_file: the GGUF's header and size, when somebody has read it.
     Raises SpecError with every located mistake, RefusedError when MTP is asked of a GGUF known to lack the head.
     """
-    findings = Findings()
-    spec, box = loaded.spec, paths or BoxPaths()
-    partition, region = _place(loaded, settings, findings)
-    model = findings.attempt(choose_model, loaded, partition, region, settings.mirrors, known_file)
-    hardware = hardware or _hardware(loaded, findings)
+    box = paths or BoxPaths()
     language = dialect()
-    findings.attempt(engine.check_arguments, loaded, language, mtp=False)
+    partition, region = _place(loaded, settings)
+    basics = _basics(loaded, settings, region, hardware, known_file)
+    spec, model, machine = loaded.spec, basics.model, basics.hardware
+    verdict = _mtp(loaded, machine, model, language)
+    runtime, runtime_why = engine.choose_runtime(loaded)
+    image, image_why = engine.choose_image(spec.engine, runtime, basics.build, language)
+    threads, threads_why = engine.choose_threads(spec.engine, machine)
+    attention, attention_why = engine.choose_flash_attention(spec.engine, machine)
+    host, host_why = network.choose_host(spec.endpoint)
+    question = memory.memory_inputs(spec.engine, model, machine, attention, verdict.choice)
+    fit, fit_why = memory.choose_memory(question, model)
+    caches, caches_why = memory.choose_host_caches(question)
+    machine_part = _instance(loaded, spec, question, model) if isinstance(spec, Ec2Stack) else _LOCAL
+    chosen = EngineChoice(
+        runtime=runtime,
+        build=basics.build,
+        image=image,
+        dialect=language.build,
+        argv=(),
+        alias=model.alias,
+        host=host,
+        port=spec.endpoint.port,
+        context=spec.engine.context,
+        parallel=spec.engine.parallel,
+        threads=threads,
+        mtp=verdict.choice,
+    )
+    argv = render_argv(_argv_inputs(chosen, question, caches, attention, box, model, spec.engine.extra_args), language)
+    decisions = (
+        place.describe_hardware(machine),
+        basics.build_why,
+        runtime_why,
+        image_why,
+        engine.describe_dialect(language),
+        *model.decisions,
+        *engine.describe_shape(spec.engine),
+        threads_why,
+        engine.describe_cache_types(spec.engine),
+        attention_why,
+        *_mtp_decisions(verdict),
+        fit_why,
+        *caches_why,
+        host_why,
+        *network.port_warnings(spec.endpoint, partition),
+        *machine_part.decisions,
+    )
+    return Deployment(
+        spec=spec,
+        spec_digest=loaded.digest,
+        hardware=machine,
+        partition=partition,
+        engine=replace(chosen, argv=argv),
+        weights=model.weights,
+        memory=fit,
+        paths=box,
+        root_volume_gib=machine_part.volume_gib,
+        decisions=decisions,
+        ssh_user=machine_part.login,
+    )
+
+
+@dataclass(frozen=True)
+class _Basics:
+    model: ModelChoice
+    hardware: Hardware
+    build: EngineBuild
+    build_why: Decision
+
+
+@dataclass(frozen=True)
+class _Instance:
+    volume_gib: int
+    login: str
+    decisions: tuple[Decision, ...]
+
+
+_LOCAL = _Instance(0, "", ())
+
+
+def _place(loaded: LoadedSpec, settings: Settings) -> tuple[Partition | None, str | None]:
+    """Partition and region; a local stack is in no partition, and its region only matters for s3://."""
+    if isinstance(loaded.spec, Ec2Stack):
+        return partitions.for_region(loaded.spec.region), loaded.spec.region
+    return None, settings.region
+
+
+def _basics(
+    loaded: LoadedSpec, settings: Settings, region: str | None, hardware: Hardware | None, known: KnownFile | None
+) -> _Basics:
+    """What everything else builds on. Independent mistakes are reported together."""
+    findings, spec = Findings(), loaded.spec
+    if isinstance(spec, Ec2Stack):
+        findings.attempt(place.check_region, loaded, spec)
+        hardware = hardware or findings.attempt(place.choose_hardware, loaded, spec)
+    elif hardware is None:
+        raise ValueError("a local stack needs the hardware of this machine")
+    model = findings.attempt(choose_model, loaded, region, settings.mirrors, known)
     built = findings.attempt(engine.choose_build, loaded, hardware) if hardware is not None else None
+    findings.attempt(engine.check_arguments, loaded, dialect(), mtp=False)
+    if isinstance(spec, Ec2Stack) and hardware is not None:
+        for index, name in enumerate(spec.instance.fallbacks):
+            findings.attempt(place.check_fallback, loaded, index, name, hardware)
+    if model is not None and model.weights.facts is not None:
+        findings.attempt(engine.check_context, loaded, model.weights.facts.context_limit, dialect())
     findings.raise_if_any()
     assert model is not None
     assert hardware is not None
     assert built is not None
-    build, build_decision = built
-    facts = model.weights.facts
-    engine.check_context(loaded, facts.context_limit if facts else 0, language)
-
-    verdict = _mtp(loaded, hardware, model, language)
-    runtime, runtime_decision = engine.choose_runtime(loaded)
-    image, image_decision = engine.choose_image(spec.engine, runtime, build, language)
-    threads, threads_decision = engine.choose_threads(spec.engine, hardware)
-    attention, attention_decision = engine.choose_flash_attention(spec.engine, hardware)
-    host, host_decision = network.choose_host(spec.endpoint)
-    question = memory.memory_inputs(spec.engine, model, hardware, attention, verdict.choice)
-    fit, fit_decision = memory.choose_memory(question, model)
-    caches, cache_decisions = memory.choose_host_caches(question)
-    argv = render_argv(
-        ArgvInputs(
-            model_path=f"{box.weights_dir}/{model.weights.file}",
-            alias=model.alias,
-            host=host,
-            port=spec.endpoint.port,
-            api_key_file=box.api_key_file,
-            context=spec.engine.context,
-            parallel=spec.engine.parallel,
-            threads=threads,
-            gpu=hardware.gpu is not None,
-            cache_type_k=spec.engine.cache_type_k,
-            cache_type_v=spec.engine.cache_type_v,
-            flash_attention=attention,
-            prompt_cache_mib=caches.prompt_cache_mib,
-            checkpoints=caches.checkpoints,
-            mtp=verdict.choice,
-            extra_args=spec.engine.extra_args,
-        ),
-        language,
-    )
-    decisions = [
-        place.describe_hardware(hardware),
-        build_decision,
-        runtime_decision,
-        image_decision,
-        Decision(
-            "dialect", language.build, "the flags of the llama.cpp build that the images hold", "catalog/dialects.json"
-        ),
-        *model.decisions,
-        *engine.describe_shape(spec.engine),
-        threads_decision,
-        engine.describe_cache_types(spec.engine),
-        attention_decision,
-        *_mtp_decisions(verdict),
-        fit_decision,
-        *cache_decisions,
-        host_decision,
-    ]
-    warning = network.port_warning(spec.endpoint, partition)
-    if warning is not None:
-        decisions.append(warning)
-    volume, login = 0, ""
-    if isinstance(spec, Ec2Stack):
-        _fallbacks(loaded, spec, hardware, question, findings)
-        sized = findings.attempt(instance.choose_root_volume, loaded, spec, hardware, model.weights)
-        findings.raise_if_any()
-        assert sized is not None
-        volume, volume_decision = sized
-        login, login_decision = instance.choose_ssh_user(spec)
-        decisions += [instance.choose_image_chain(spec, hardware), login_decision, volume_decision]
-    return Deployment(
-        spec=spec,
-        spec_digest=loaded.digest,
-        hardware=hardware,
-        partition=partition if isinstance(spec, Ec2Stack) else None,
-        engine=EngineChoice(
-            runtime=runtime,
-            build=build,
-            image=image,
-            dialect=language.build,
-            argv=argv,
-            alias=model.alias,
-            host=host,
-            port=spec.endpoint.port,
-            context=spec.engine.context,
-            parallel=spec.engine.parallel,
-            threads=threads,
-            mtp=verdict.choice,
-        ),
-        weights=model.weights,
-        memory=fit,
-        paths=box,
-        root_volume_gib=volume,
-        decisions=tuple(decisions),
-        ssh_user=login,
-    )
+    return _Basics(model, hardware, *built)
 
 
-def _place(loaded: LoadedSpec, settings: Settings, findings: Findings) -> tuple[Partition | None, str | None]:
-    """Partition and region; for a local stack those of the command line, which only s3:// needs."""
-    if isinstance(loaded.spec, Ec2Stack):
-        return findings.attempt(place.choose_partition, loaded, loaded.spec), loaded.spec.region
-    region = settings.region
-    return (partitions.for_region(region) if region else None), region
-
-
-def _hardware(loaded: LoadedSpec, findings: Findings) -> Hardware | None:
-    if not isinstance(loaded.spec, Ec2Stack):
-        raise ValueError("a local stack needs the hardware of this machine")
-    return findings.attempt(place.choose_hardware, loaded, loaded.spec)
-
-
-def _fallbacks(
-    loaded: LoadedSpec, spec: Ec2Stack, hardware: Hardware, question: MemoryInputs, findings: Findings
-) -> None:
+def _instance(loaded: LoadedSpec, spec: Ec2Stack, question: MemoryInputs, model: ModelChoice) -> _Instance:
+    findings = Findings()
     for index, name in enumerate(spec.instance.fallbacks):
-        other = findings.attempt(place.check_fallback, loaded, index, name, hardware)
-        error = memory.check_fallback_fits(loaded, index, other, question) if other is not None else None
-        if error is not None:
-            findings.add(error)
+        findings.attempt(memory.check_fallback_fits, loaded, index, name, question)
+    sized = findings.attempt(instance.choose_root_volume, loaded, spec, question.hardware, model.weights)
+    findings.raise_if_any()
+    assert sized is not None
+    login, login_why = instance.choose_ssh_user(spec)
+    images_why = instance.choose_image_chain(spec, question.hardware)
+    return _Instance(sized[0], login, (images_why, login_why, sized[1]))
+
+
+def _argv_inputs(
+    chosen: EngineChoice,
+    question: MemoryInputs,
+    caches: HostCaches,
+    attention: str,
+    box: BoxPaths,
+    model: ModelChoice,
+    extra_args: list[str],
+) -> ArgvInputs:
+    return ArgvInputs(
+        model_path=f"{box.weights_dir}/{model.weights.file}",
+        alias=chosen.alias,
+        host=chosen.host,
+        port=chosen.port,
+        api_key_file=box.api_key_file,
+        context=chosen.context,
+        parallel=chosen.parallel,
+        threads=chosen.threads,
+        gpu=question.hardware.gpu is not None,
+        cache_type_k=question.cache_type_k,
+        cache_type_v=question.cache_type_v,
+        flash_attention=attention,
+        prompt_cache_mib=caches.prompt_cache_mib,
+        checkpoints=caches.checkpoints,
+        mtp=chosen.mtp,
+        extra_args=extra_args,
+    )
 
 
 def _mtp(loaded: LoadedSpec, hardware: Hardware, model: ModelChoice, language: Dialect) -> MtpVerdict:

@@ -61,7 +61,7 @@ def _hardware(hardware: Hardware) -> Json:
         "cores": hardware.cores,
         "memory_mib": hardware.memory_mib,
         "memory_bandwidth_gbs": hardware.memory_bandwidth_gbs,
-        "simd": list(sorted(hardware.simd)),
+        "simd": [*sorted(hardware.simd)],
         "gpu": None
         if gpu is None
         else {

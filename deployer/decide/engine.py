@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from deployer.catalog.source import cite
 from deployer.catalog.types import Hardware
 from deployer.decide.findings import Findings
 from deployer.decide.types import Decision, EngineBuild
@@ -36,7 +37,7 @@ def choose_build(loaded: LoadedSpec, hardware: Hardware) -> tuple[EngineBuild, D
 
 
 def choose_runtime(loaded: LoadedSpec) -> tuple[Runtime, Decision]:
-    """docker on EC2, a process on this machine, or what the spec says."""
+    """Docker on EC2, a process on this machine, or what the spec says."""
     wanted = loaded.spec.engine.runtime
     if wanted != "auto":
         return wanted, Decision("runtime", wanted, "the spec says so", "spec")
@@ -63,7 +64,7 @@ def choose_threads(spec: EngineSpec, hardware: Hardware) -> tuple[int, Decision]
     if spec.threads != "auto":
         return spec.threads, Decision("threads", spec.threads, "the spec says so", "spec")
     if hardware.vcpus > hardware.cores:
-        reason = f"{hardware.cores} physical cores behind {hardware.vcpus} vCPUs; decoding is bound by memory, not by threads"
+        reason = f"{hardware.cores} physical cores behind {hardware.vcpus} vCPUs; memory limits decoding, not threads"
     else:
         reason = f"every vCPU is a core ({hardware.cores})"
     return hardware.cores, Decision("threads", hardware.cores, reason, "rule: physical cores", "engine.threads")
@@ -80,6 +81,12 @@ def choose_flash_attention(spec: EngineSpec, hardware: Hardware) -> tuple[str, D
         reason = f"{hardware.gpu.name} has the kernels, and the memory estimate relies on it"
         return "on", Decision("flash_attention", "on", reason, "rule: GPU", "engine.flash_attention: off")
     return "auto", Decision("flash_attention", "auto", "llama.cpp decides for the CPU at start", "llama.cpp default")
+
+
+def describe_dialect(dialect: Dialect) -> Decision:
+    """The llama.cpp build whose flags are written."""
+    reason = "the llama.cpp build that the images hold; its flags are checked before anything starts"
+    return Decision("dialect", dialect.build, reason, cite("dialects"))
 
 
 def describe_cache_types(spec: EngineSpec) -> Decision:
@@ -102,7 +109,7 @@ def describe_shape(spec: EngineSpec) -> tuple[Decision, Decision]:
 
 
 def check_context(loaded: LoadedSpec, limit: int, dialect: Dialect) -> None:
-    """Raises a located SpecError for more context than the model was trained for, unless the spec scales the positions."""
+    """Raises a located SpecError for more context than the model was trained for, unless positions are scaled."""
     spec = loaded.spec.engine
     if limit and spec.context > limit and "--rope-scaling" not in names_used(spec.extra_args, dialect):
         message = f"the model was trained for {limit} tokens, {spec.context} are asked for"

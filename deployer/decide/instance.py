@@ -54,7 +54,9 @@ def choose_root_volume(
     if wanted == "auto":
         floor = _GPU_LEAST_GIB if hardware.gpu is not None else _LEAST_GIB
         size = max(floor, -(-(least + _HEADROOM_GIB) // _STEP_GIB) * _STEP_GIB)
-        reason = f"weights {weights_gib} + engine image {image_gib} + system {_SYSTEM_GIB} + headroom, GPU images need {_GPU_LEAST_GIB}"
+        reason = f"weights {weights_gib} + engine image {image_gib} + system {_SYSTEM_GIB} + headroom"
+        if size == _GPU_LEAST_GIB:
+            reason += f"; GPU machine images need {_GPU_LEAST_GIB}"
         return size, Decision("root_volume_gib", size, reason, "rule: volume", "instance.root_volume.size_gib")
     if wanted < least:
         message = (

@@ -11,7 +11,7 @@ from deployer.decide.model import ModelChoice
 from deployer.decide.types import Decision, Deployment, MemoryFit, MtpChoice
 from deployer.engine.memory import GIB, HostCaches, MemoryInputs, host_caches, memory_fit
 from deployer.engine.nearest import with_nearest
-from deployer.errors import RefusedError, SpecError
+from deployer.errors import RefusedError
 from deployer.spec.load import LoadedSpec
 from deployer.spec.models import EngineSpec
 
@@ -39,7 +39,9 @@ def choose_memory(inputs: MemoryInputs, model: ModelChoice) -> tuple[MemoryFit, 
     where = "VRAM" if fit.where == "vram" else "RAM"
     value = f"{fit.need_bytes / GIB:.1f} of {fit.have_bytes / GIB:.1f} GiB {where}"
     if model.weights.facts is None:
-        reason = "the model's shape and size are not known, so this only counts what is; the engine reports if it is too little"
+        reason = (
+            "the model's shape and size are not known, so only the rest is counted; the engine says if it is too little"
+        )
         return fit, Decision("memory", value, reason, "engine/memory.py")
     verdict = "fits" if fit.fits else "does not fit"
     return fit, Decision("memory", value, f"{verdict}: {parts_text(fit)}", "engine/memory.py", fit.nearest)
@@ -49,21 +51,25 @@ def choose_host_caches(inputs: MemoryInputs) -> tuple[HostCaches, tuple[Decision
     """--cache-ram and --ctx-checkpoints: llama.cpp's own defaults overrun small instances."""
     caches = host_caches(inputs)
     why = "llama.cpp takes 8192 MiB by default whatever the instance has"
+    left = "from the host memory that is left"
+    by = "engine/memory.py"
+    prompts = f"{left}; {why}"
+    states = f"saved states for each slot, {left}"
     return caches, (
-        Decision("prompt_cache_mib", caches.prompt_cache_mib, f"from the host memory that is left; {why}", "engine/memory.py",
-                 "--cache-ram in engine.extra_args"),
-        Decision("checkpoints", caches.checkpoints, "saved states for each slot, from the host memory that is left",
-                 "engine/memory.py", "--ctx-checkpoints in engine.extra_args"),
-    )  # fmt: skip
+        Decision("prompt_cache_mib", caches.prompt_cache_mib, prompts, by, "engine.extra_args: --cache-ram"),
+        Decision("checkpoints", caches.checkpoints, states, by, "engine.extra_args: --ctx-checkpoints"),
+    )
 
 
-def check_fallback_fits(loaded: LoadedSpec, index: int, hardware: Hardware, inputs: MemoryInputs) -> SpecError | None:
-    """A located error for a fallback that is too small for a deployment that fits its first choice."""
-    fit = memory_fit(replace(inputs, hardware=hardware))
-    if fit.fits or not memory_fit(inputs).fits:
-        return None
-    numbers = f"it needs {fit.need_bytes / GIB:.1f} GiB, {hardware.name} has {fit.have_bytes / GIB:.1f}"
-    return loaded.error(("instance", "fallbacks", index), f"{hardware.name} cannot hold this stack: {numbers}")
+def check_fallback_fits(loaded: LoadedSpec, index: int, instance_type: str, question: MemoryInputs) -> None:
+    """Raises a located SpecError for a fallback too small for a deployment that fits its first choice."""
+    hardware = machines.lookup(instance_type)
+    if hardware is None or not memory_fit(question).fits:
+        return
+    fit = memory_fit(replace(question, hardware=hardware))
+    if not fit.fits:
+        numbers = f"it needs {fit.need_bytes / GIB:.1f} GiB, {hardware.name} has {fit.have_bytes / GIB:.1f}"
+        raise loaded.error(("instance", "fallbacks", index), f"{hardware.name} cannot hold this stack: {numbers}")
 
 
 def refuse_if_unfit(deployment: Deployment) -> None:

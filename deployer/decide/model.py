@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deployer.catalog import models as catalogue
 from deployer.catalog.closest import did_you_mean
-from deployer.catalog.types import GgufFile, ModelFacts, Partition
+from deployer.catalog.types import GgufFile, ModelFacts
 from deployer.decide.sources import Origin, repo_of, weight_sources
 from deployer.decide.types import Decision, Weights
 from deployer.engine.gguf import GgufHeader
@@ -48,7 +48,6 @@ class _Pick:
 
 def choose_model(
     loaded: LoadedSpec,
-    partition: Partition | None,
     region: str | None,
     overrides: Mapping[str, str],
     known: KnownFile | None,
@@ -62,7 +61,7 @@ def choose_model(
         facts = facts_from_header(known.header, alias)
     weights = Weights(
         file=pick.origin.file,
-        sources=weight_sources(loaded, pick.origin, partition, region, overrides),
+        sources=weight_sources(loaded, pick.origin, region, overrides),
         sha256=pick.origin.sha256,
         size_bytes=_size(pick.listed, known),
         size_exact=known is not None or (pick.listed is not None and pick.listed.size_bytes is not None),

@@ -17,11 +17,11 @@ def choose_host(endpoint: Endpoint) -> tuple[str, Decision]:
     return "0.0.0.0", Decision("host", "0.0.0.0", reason, "rule: endpoint.expose", "endpoint.expose: tunnel")  # noqa: S104
 
 
-def port_warning(endpoint: Endpoint, partition: Partition | None) -> Decision | None:
+def port_warnings(endpoint: Endpoint, partition: Partition | None) -> tuple[Decision, ...]:
     """A decision to print when a public port is not known to work; blocked ones are refused with the spec."""
     if partition is None or not isinstance(endpoint, PublicEndpoint) or endpoint.icp_filed:
-        return None
+        return ()
     if endpoint.port not in partition.doubtful_public_ports:
-        return None
-    reason = f"port {endpoint.port} may be blocked without an ICP filing; no AWS source says so, so this is a warning"
-    return Decision("port", endpoint.port, reason, partition.source, "endpoint.port: 18080")
+        return ()
+    reason = f"warning: port {endpoint.port} may be blocked without an ICP filing, though no AWS page says so"
+    return (Decision("port", endpoint.port, reason, partition.source, "endpoint.port: 18080"),)

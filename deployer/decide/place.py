@@ -5,21 +5,19 @@ from __future__ import annotations
 from deployer.catalog import hardware as catalogue
 from deployer.catalog import partition as partitions
 from deployer.catalog.closest import did_you_mean
-from deployer.catalog.types import Hardware, Partition
+from deployer.catalog.types import Hardware
 from deployer.decide.types import Decision
 from deployer.engine.build import natural_build
 from deployer.spec.load import LoadedSpec
 from deployer.spec.models import Ec2Stack
 
 
-def choose_partition(loaded: LoadedSpec, spec: Ec2Stack) -> Partition:
-    """The partition of the spec's region. Raises a located SpecError for a region no known partition has."""
-    partition = partitions.for_region(spec.region)
-    if partition is None:
+def check_region(loaded: LoadedSpec, spec: Ec2Stack) -> None:
+    """Raises a located SpecError for a region no known partition has."""
+    if partitions.for_region(spec.region) is None:
         known = partitions.known_regions()
         message = f'no AWS partition has a region "{spec.region}"{did_you_mean(spec.region, known)}'
         raise loaded.error(("region",), message, f"regions in China: {', '.join(known[:2])}")
-    return partition
 
 
 def choose_hardware(loaded: LoadedSpec, spec: Ec2Stack) -> Hardware:
@@ -27,7 +25,7 @@ def choose_hardware(loaded: LoadedSpec, spec: Ec2Stack) -> Hardware:
     return _known(loaded, ("instance", "type"), spec.instance.type)
 
 
-def check_fallback(loaded: LoadedSpec, index: int, instance_type: str, first: Hardware) -> Hardware:
+def check_fallback(loaded: LoadedSpec, index: int, instance_type: str, first: Hardware) -> None:
     """A fallback must run the same build: image, AMI and arguments are made for one. Raises a located SpecError."""
     path = ("instance", "fallbacks", index)
     other = _known(loaded, path, instance_type)
@@ -38,7 +36,6 @@ def check_fallback(loaded: LoadedSpec, index: int, instance_type: str, first: Ha
     if not first.simd <= other.simd:
         missing = ", ".join(sorted(first.simd - other.simd))
         raise loaded.error(path, f"{instance_type} lacks {missing}, which the build for {first.name} uses")
-    return other
 
 
 def describe_hardware(hardware: Hardware) -> Decision:

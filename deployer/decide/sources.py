@@ -34,13 +34,15 @@ def repo_of(place: str) -> str | None:
 
 
 def weight_sources(
-    loaded: LoadedSpec, origin: Origin, partition: Partition | None, region: str | None, overrides: Mapping[str, str]
+    loaded: LoadedSpec, origin: Origin, region: str | None, overrides: Mapping[str, str]
 ) -> tuple[WeightSource, ...]:
     """Sources in the order to try them. Raises a located SpecError for a place that cannot be one.
 
-    overrides: settings.mirrors. A second hub, run by a third party, is used only when the digest is pinned.
+    region: of the stack, or of the command line for a local one. overrides: settings.mirrors. A second hub, run by a
+    third party, is used only when the digest is pinned.
     """
     scheme, _, rest = origin.place.partition("://")
+    partition = partitions.for_region(region) if region is not None else None
     match scheme:
         case "modelscope":
             return _hub(loaded, rest.strip("/"), origin, partition, overrides)

@@ -1,4 +1,4 @@
-"""EngineChoice -> argument list. Nothing that matters is left to a default of llama.cpp: its defaults move between builds."""
+"""Choices -> argument list. Nothing that matters is left to a default: llama.cpp's move between builds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def padded_context(context: int) -> int:
 
 
 def render_argv(inputs: ArgvInputs, dialect: Dialect) -> tuple[str, ...]:
-    """Everything after the program's name. The user's own arguments come last and replace our defaults of the same name."""
+    """Everything after the program's name. The user's own arguments come last and replace ours of the same name."""
     taken = names_used(inputs.extra_args, dialect)
     words: list[str] = []
     for flag, *values in _pairs(inputs):

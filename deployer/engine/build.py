@@ -1,4 +1,4 @@
-"""Hardware -> EngineBuild: the llama.cpp flavour and its cmake flags. Sources: llama-cpp facts of 2026-11-30, section 9."""
+"""Hardware -> EngineBuild: the llama.cpp flavour and its cmake flags, as read in llama.cpp b11549's CMake files."""
 
 from __future__ import annotations
 

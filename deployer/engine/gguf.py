@@ -1,7 +1,7 @@
 """Read a GGUF header: architecture, dimensions, tensor names, and whether the file really carries an MTP head.
 
-Standard library only, and strictly forward reading, so that the stream may be a ranged download that stops after the header
-(the first tens of MB: the vocabulary lies in it). Every way a file can be wrong is a GgufError in one clear sentence.
+Standard library only, and strictly forward reading, so that the stream may be a ranged download that stops after the
+header (tens of MB: the vocabulary lies in it). Every way a file can be wrong is a GgufError in one clear sentence.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What a deployment needs in the memory that limits it: VRAM on GPU instances, RAM on the others.
 
-Formulas are llama.cpp's own allocations (b11549): the KV cache of the full-attention layers, the delta-net state that MTP
-multiplies by the drafts it must be able to take back, the MTP layer's own cache, and the compute buffers. The buffers were
-calibrated on published VRAM readings (sudoingX/qwen38-mtp, 27B on a 3090 Ti at 128k and 256k): 1 KiB a token for the mask,
-and with a quantised cache one layer of K and V again in f16. The estimate stays above the readings by what llama.cpp keeps in
-host memory (token embeddings).
+Formulas are llama.cpp's own allocations (b11549): the KV cache of the full-attention layers, the delta-net state that
+MTP multiplies by the drafts it must be able to take back, the MTP layer's own cache, and the compute buffers. The
+buffers were calibrated on published VRAM readings (sudoingX/qwen38-mtp, 27B on a 3090 Ti at 128k and 256k): 1 KiB a
+token for the mask, and with a quantised cache one layer of K and V again in f16. The estimate stays above the readings
+by what llama.cpp keeps in host memory (token embeddings).
 """
 
 from __future__ import annotations

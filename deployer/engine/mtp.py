@@ -8,7 +8,7 @@ from deployer.catalog.types import Hardware
 from deployer.decide.types import MtpChoice
 from deployer.spec.models import MtpSpec
 
-#: Drafts a step. One head is chained on itself, so acceptance falls with depth; 2 is best or near best on every GPU reported.
+#: Drafts a step. One head is chained on itself, so acceptance falls with depth; 2 is best or near best on most GPUs.
 DEFAULT_DRAFT_N_MAX = 2
 #: llama.cpp moved its own default from 0.75 to 0.0 in silence, so it is always passed.
 DEFAULT_DRAFT_P_MIN = 0.0
@@ -18,7 +18,7 @@ _ARTICLE = "AWS China blog 2026-07-24"
 
 @dataclass(frozen=True)
 class MtpVerdict:
-    """choice, and why. refused: the spec asks for what the file cannot do. unverified: on, but the head is not known."""
+    """refused: the spec asks for what the file cannot do. unverified: on, but nobody knows whether there is a head."""
 
     choice: MtpChoice
     reason: str
@@ -29,7 +29,7 @@ class MtpVerdict:
 
 
 def choose_mtp(spec: MtpSpec, hardware: Hardware, head: bool | None, model: str | None) -> MtpVerdict:
-    """Decide. head: whether the GGUF carries an MTP head, None when unknown. model: catalogue name, for known exceptions."""
+    """Decide. head: whether the GGUF carries an MTP head, None when unknown. model: catalogue name, for exceptions."""
     match (spec.mode, head):
         case ("off", _):
             return _off(spec, "the spec says so", "spec", "engine.mtp: auto")
@@ -70,7 +70,7 @@ def _by_hardware(spec: MtpSpec, hardware: Hardware, model: str | None) -> MtpVer
 
 def _on_reason(hardware: Hardware, model: str | None) -> str:
     if hardware.gpu is None and not _is_exception(hardware, model):
-        return "the spec says so, against the rule for CPUs: measured slower on them (35B-A3B on c8g: 39.34 to 23.72 tok/s)"
+        return "the spec says so, against the rule for CPUs (35B-A3B on c8g: 39.34 tok/s without, 23.72 with)"
     if hardware.gpu is None:
         return "the spec says so; 27B on c8i is the one CPU pair measured faster with it (4.56 to 5.36 tok/s)"
     return "the spec says so, and the hardware rule agrees"

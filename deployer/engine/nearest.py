@@ -30,8 +30,8 @@ def nearest_change(inputs: MemoryInputs, files: Iterable[GgufFile], sizes: Itera
 
 
 def changes(inputs: MemoryInputs, files: Iterable[GgufFile], sizes: Iterable[Hardware]) -> Iterator[Change]:
-    """Every change worth trying, in this order: nearly lossless cache, less context (to a quarter), fewer slots, fewer drafts,
-    a smaller quantisation (largest first), a larger instance of the family (smallest first), little context.
+    """Every change worth trying, in this order: nearly lossless cache, less context (to a quarter), fewer slots,
+    fewer drafts, a smaller quantisation (largest first), a larger instance (smallest first), little context.
 
     files: the model's other files, one for each quantisation. sizes: the family's sizes.
     """
