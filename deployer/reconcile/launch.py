@@ -1,0 +1,236 @@
+"""Launch one instance: intent before every call, the next place when AWS has no capacity, a stop for anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from deployer.aws import errors, images
+from deployer.aws.images import Image
+from deployer.aws.names import Names
+from deployer.aws.network import Network
+from deployer.aws.resources import instance
+from deployer.aws.tags import TagSet
+from deployer.aws.waiting import FRESH_SECONDS, Look, not_seen_yet, retry_while, wait_until
+from deployer.catalog import partition as partitions
+from deployer.decide.types import Deployment
+from deployer.errors import AwsError, CapacityError, RefusedError
+from deployer.events import Event
+from deployer.reconcile import parallel
+from deployer.reconcile.desired import Desired, ec2_parts
+from deployer.reconcile.operation import Operation
+from deployer.reconcile.places import Skipped, places
+from deployer.reconcile.record import Intent, Record
+from deployer.reconcile.request import Place, build
+
+#: AWS's answers that prove nothing was launched. Any other error leaves the intent, so nothing is ever forgotten.
+_REFUSALS = frozenset({"capacity", "quota", "permission", "parameter", "throttle", "not_found", "credentials"})
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What every attempt shares. zones: instance type -> zones that offer it. group: the security group's id."""
+
+    deployment: Deployment
+    desired: Desired
+    network: Network
+    zones: Mapping[str, list[str]]
+    group: str
+    image: Image
+    generation: int
+
+
+@dataclass(frozen=True)
+class Launched:
+    """image: what was booted. place: where; None when an interrupted run had launched it and only AWS knows."""
+
+    record: Record
+    instance_id: str
+    image: Image
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    instance_type: str
+    zone: str | None
+    outcome: str
+    aws_code: str | None = None
+    message: str | None = None
+    request_id: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.instance_type} in {self.zone}" if self.zone else self.instance_type
+        request = f" (request {self.request_id})" if self.request_id else ""
+        return f"  {where}: {self.message or self.outcome}{request}"
+
+
+def launch(op: Operation, plan: Launch, record: Record) -> Launched:
+    """One running launch, in the record. Goes on with the record's intent when there is one: same token, same instance.
+
+    Raises CapacityError with the table of attempts when no place has room, RefusedError when AWS refuses for good.
+    """
+    attempts: list[_Attempt] = []
+    for place in _ordered(op, plan, record.intent):
+        if isinstance(place, Skipped):
+            attempts.append(_tell(op, plan, _Attempt(place.instance_type, place.zone, "skipped", message=place.reason)))
+            continue
+        record = _with_intent(op, plan, record, place)
+        try:
+            launched = _try(op, plan, record, place)
+        except AwsError as error:
+            if errors.meaning(error.aws_code) in _REFUSALS:
+                # Written now: `down` need not wait for an instance that cannot come.
+                record = op.write(replace(record, intent=None))
+            attempt = _Attempt(
+                place.instance_type, place.zone, "refused", error.aws_code, error.message, error.request_id
+            )
+            attempts.append(_tell(op, plan, attempt))
+            if errors.meaning(error.aws_code) != "capacity":
+                raise
+            continue
+        _tell(op, plan, _Attempt(place.instance_type, place.zone, "launched"))
+        return launched
+    op.write(replace(record, phase="no-capacity", intent=None))
+    raise _nothing_anywhere(attempts, op.names)
+
+
+def _ordered(op: Operation, plan: Launch, intent: Intent | None) -> Iterator[Place | Skipped]:
+    """The places; after an interrupted launch the one it was begun in comes first."""
+    found = places(plan.deployment, plan.network, plan.zones, op.settings)
+    if intent is None:
+        yield from found
+        return
+    every = list(found)
+    begun = (intent.instance_type, intent.zone)
+    yield from sorted(every, key=lambda p: not (isinstance(p, Place) and (p.instance_type, p.zone) == begun))
+
+
+def _with_intent(op: Operation, plan: Launch, record: Record, place: Place) -> Record:
+    if record.intent is not None:
+        return record
+    attempt = record.attempt + 1
+    token = instance.client_token(op.aws.account, op.aws.region, op.names.stack, record.uid, plan.generation, attempt)
+    intent = Intent(token, plan.generation, attempt, place.instance_type, place.zone, op.clock.now())
+    return op.write(
+        replace(
+            record,
+            attempt=attempt,
+            intent=intent,
+            phase="launching",
+        )
+    )
+
+
+def _try(op: Operation, plan: Launch, record: Record, place: Place) -> Launched:
+    assert record.intent is not None
+    intent = record.intent
+    image = _image_for(op, plan, place)
+    spec, _ = ec2_parts(plan.deployment)
+    tags = TagSet(op.names.stack, intent.generation, plan.desired.spec_digest, record.expires_at, spec.tags)
+    request = build(
+        place,
+        names=op.names,
+        image=image,
+        group=plan.group,
+        tags=tags,
+        launch_digest=plan.desired.launch_digest,
+        token=intent.token,
+        user_data=_user_data(op, place.deployment, intent.generation, record.expires_at),
+    )
+    launched_in: Place | None = place
+    try:
+        instance_id = parallel.shielded(lambda: _run(op, request))
+    except AwsError as error:
+        if error.aws_code != "IdempotentParameterMismatch":
+            raise
+        # The interrupted launch did reach AWS, with other parameters: its instance is there.
+        instance_id, launched_in = _found_by_mark(op, intent.token), None
+    done = replace(
+        record.with_id("instance", instance_id),
+        intent=None,
+        phase="booting",
+        launched_at=op.clock.now(),
+        generation=intent.generation,
+        launch_digest=plan.desired.launch_digest if launched_in else "",
+    )
+    return Launched(op.write(done), instance_id, image, launched_in)
+
+
+def _run(op: Operation, request: Mapping[str, object]) -> str:
+    return retry_while(
+        lambda: instance.launch(op.aws, request),
+        _fresh_reference,
+        clock=op.clock,
+        deadline_seconds=FRESH_SECONDS,
+        what="EC2 sees the new instance profile, group and key pair",
+        emit=op.emit,
+        keep_alive=op.lease.check,
+    )
+
+
+def _fresh_reference(error: AwsError) -> bool:
+    """EC2 does not see yet what we made a moment ago; a profile shows as a parameter error."""
+    profile = error.aws_code == "InvalidParameterValue" and "iam instance profile" in error.message.lower()
+    return profile or not_seen_yet(error)
+
+
+def _found_by_mark(op: Operation, token: str) -> str:
+    def look() -> Look[str]:
+        found = instance.by_launch(op.aws, op.names.stack, token)
+        return Look("not visible yet") if found is None else Look(found.id, done=True, value=found.id)
+
+    found = wait_until(
+        look,
+        clock=op.clock,
+        deadline_seconds=FRESH_SECONDS,
+        what="the instance of the interrupted launch becomes visible",
+        emit=op.emit,
+        keep_alive=op.lease.check,
+    )
+    assert found is not None
+    return found
+
+
+def _image_for(op: Operation, plan: Launch, place: Place) -> Image:
+    """The image of the spec's type, unless this type is of another architecture or differs in having a GPU."""
+    first, this = plan.deployment.hardware, place.deployment.hardware
+    if (first.architecture, first.gpu is None) == (this.architecture, this.gpu is None):
+        return plan.image
+    spec, _ = ec2_parts(plan.deployment)
+    return images.find(op.aws, spec.instance.ami, this)
+
+
+def _user_data(op: Operation, deployment: Deployment, generation: int, expires_at: float | None) -> bytes:
+    from deployer.render.agent_config import LaunchFacts
+    from deployer.render.user_data import render_user_data
+
+    facts = LaunchFacts(
+        api_key_parameter=op.names.api_key,
+        generation=generation,
+        expires_at=expires_at,
+        ssm_endpoint=partitions.endpoint(op.aws.partition, "ssm", op.aws.region),
+    )
+    return render_user_data(deployment, facts).gzipped
+
+
+def _tell(op: Operation, plan: Launch, attempt: _Attempt) -> _Attempt:
+    spec, _ = ec2_parts(plan.deployment)
+    fields = {**vars(attempt), "market": spec.instance.market}
+    op.emit(Event("attempt", fields))
+    return attempt
+
+
+def _nothing_anywhere(attempts: list[_Attempt], names: Names) -> CapacityError | RefusedError:
+    table = "\n".join(str(attempt) for attempt in attempts)
+    if all(attempt.outcome == "skipped" for attempt in attempts):
+        return RefusedError(
+            f"no allowed instance type can be launched in {names.region}:\n{table}",
+            where="instance.type",
+            hint="choose another instance.type or add instance.fallbacks",
+        )
+    return CapacityError(
+        f"AWS has no capacity for stack {names.stack} now; nothing that costs money was left. Tried:\n{table}",
+        where="ec2:RunInstances",
+        hint="add instance.fallbacks or try later; `deployer down` removes the free leftovers (key, group, role)",
+    )

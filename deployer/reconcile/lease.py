@@ -1,0 +1,209 @@
+"""The lease: one operator at a time works on a stack.
+
+Leases are numbered SSM parameters, created without overwrite, so taking over an expired one is an atomic create of the
+next number. The highest number holds. A holder that lost its lease (it slept past the expiry) finds out before its
+next write, because it never recreates its own parameter.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+
+from deployer.aws import parameters, tags
+from deployer.aws.names import Names
+from deployer.aws.session import Aws
+from deployer.clock import Clock
+from deployer.errors import DeployerError, LockedError
+from deployer.events import Emit, Event
+from deployer.reconcile.holder import Holder, is_dead, this_process
+
+EXPIRY_SECONDS = 60.0
+RENEW_SECONDS = 20.0
+POLL_SECONDS = 2.0
+RACE_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class Hold:
+    """One lease parameter as read. since and expires_at: seconds since the epoch."""
+
+    number: int
+    holder: Holder
+    since: float
+    expires_at: float
+
+
+class Lease:
+    """A context manager: acquired on entry, deleted on exit, renewed by a thread in between.
+
+    wait_seconds: how long to wait for a living holder before LockedError.
+    """
+
+    def __init__(self, aws: Aws, names: Names, clock: Clock, emit: Emit, *, wait_seconds: float = 0.0) -> None:
+        self._aws = aws
+        self._names = names
+        self._clock = clock
+        self._emit = emit
+        self._wait_seconds = wait_seconds
+        self._me = this_process()
+        self._number = 0
+        self._since = 0.0
+        self._expires_at = 0.0
+        self._stop = threading.Event()
+        self._lost: str | None = None
+        self._thread: threading.Thread | None = None
+        self._renewing = threading.Lock()
+
+    @property
+    def holder(self) -> str:
+        """Who we are, for the record."""
+        return str(self._me)
+
+    def __enter__(self) -> Lease:
+        self._acquire()
+        self._thread = threading.Thread(target=self._renew_forever, name="lease", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        with self._renewing:
+            if self._lost is not None:
+                return
+        try:
+            parameters.delete(self._aws, self._name(self._number))
+        except DeployerError as late:
+            if error is None:
+                raise
+            self._emit(Event("warning", {"message": f"the lease was not given back: {late.message}", "hint": None}))
+
+    def check(self) -> None:
+        """Raise LockedError when the lease is not ours any more. Called before writes and in every wait."""
+        if self._lost is None and self._clock.now() > self._expires_at:
+            self._renew()
+        if self._lost is not None:
+            raise LockedError(
+                f"the lease on stack {self._names.stack} was lost: {self._lost}",
+                hint="another operator may work on the stack now; `deployer status` shows it",
+            )
+
+    def _acquire(self) -> None:
+        start = self._clock.monotonic()
+        while True:
+            current = self._current()
+            if current is None or current.expires_at < self._clock.now() or is_dead(current.holder):
+                if self._take(1 if current is None else current.number + 1):
+                    return
+                # Somebody else was faster, and may not show yet: look again, but not forever.
+                self._give_up_after(start, EXPIRY_SECONDS)
+                self._clock.sleep(RACE_SECONDS)
+                continue
+            waited = self._clock.monotonic() - start
+            if waited >= self._wait_seconds:
+                raise self._locked(current, waited)
+            self._emit(
+                Event(
+                    "waiting",
+                    {
+                        "what": f"lease of stack {self._names.stack}",
+                        "observation": f"held by {current.holder} since {_time(current.since)}",
+                        "seconds": round(waited, 1),
+                        "deadline_seconds": self._wait_seconds,
+                    },
+                )
+            )
+            self._clock.sleep(POLL_SECONDS)
+
+    def _give_up_after(self, start: float, seconds: float) -> None:
+        if self._clock.monotonic() - start > max(seconds, self._wait_seconds):
+            raise LockedError(
+                f"the lease on stack {self._names.stack} changes hands faster than it can be taken",
+                where=self._names.leases,
+                hint="run the same command again",
+            )
+
+    def _take(self, number: int) -> bool:
+        self._since = self._clock.now()
+        self._expires_at = self._since + EXPIRY_SECONDS
+        mark = {tags.STACK: self._names.stack}
+        made = parameters.create(self._aws, self._name(number), self._value(), tag=mark)
+        holds = self._holds()
+        mine = next((hold for hold in holds if hold.number == number and hold.holder.nonce == self._me.nonce), None)
+        if mine is None and not made:
+            return False
+        if any(hold.number > number for hold in holds):
+            # Between our look and our create another one took over, and finished or not: the higher number holds.
+            parameters.delete(self._aws, self._name(number))
+            return False
+        self._number = number
+        for old in holds:
+            if old.number < number:
+                parameters.delete(self._aws, self._name(old.number))
+        return True
+
+    def _renew_forever(self) -> None:
+        while not self._stop.wait(RENEW_SECONDS):
+            try:
+                self._renew()
+            except DeployerError as error:
+                # The next turn tries again; past the expiry check() decides.
+                self._emit(Event("warning", {"message": f"lease not renewed: {error.message}", "hint": None}))
+
+    def _renew(self) -> None:
+        with self._renewing:
+            if self._stop.is_set() or self._lost is not None:
+                return
+            holds = self._holds()
+            mine = any(hold.holder.nonce == self._me.nonce for hold in holds)
+            if not mine or any(hold.number > self._number for hold in holds):
+                other = next((hold for hold in holds if hold.holder.nonce != self._me.nonce), None)
+                self._lost = f"taken over by {other.holder}" if other else "it expired and was taken away"
+                return
+            self._expires_at = self._clock.now() + EXPIRY_SECONDS
+            parameters.overwrite(self._aws, self._name(self._number), self._value())
+
+    def _holds(self) -> list[Hold]:
+        found = [_parse(p.name, p.value) for p in parameters.below(self._aws, self._names.leases)]
+        return sorted((hold for hold in found if hold is not None), key=lambda hold: hold.number)
+
+    def _current(self) -> Hold | None:
+        holds = self._holds()
+        return holds[-1] if holds else None
+
+    def _name(self, number: int) -> str:
+        return f"{self._names.leases}/{number}"
+
+    def _value(self) -> str:
+        return json.dumps({"holder": asdict(self._me), "since": self._since, "expires_at": self._expires_at})
+
+    def _locked(self, hold: Hold, waited: float) -> LockedError:
+        patience = f" (waited {waited:.0f} s)" if waited else ""
+        return LockedError(
+            f"stack {self._names.stack} is held by {hold.holder} since {_time(hold.since)}; "
+            f"the lease runs until {_time(hold.expires_at)} unless it is renewed{patience}",
+            where=self._name(hold.number),
+            hint="wait for it with --lock-wait, or end that process: its lease then expires within a minute",
+        )
+
+
+def _parse(name: str, value: str) -> Hold | None:
+    """A lease that cannot be read counts as expired since ever, so it is taken over and never blocks a stack."""
+    number = name.rpartition("/")[2]
+    if not number.isdigit():
+        return None
+    try:
+        body = json.loads(value)
+        return Hold(int(number), Holder(**body["holder"]), float(body["since"]), float(body["expires_at"]))
+    except (ValueError, TypeError, KeyError):
+        unknown = Holder(user="unknown", host="unknown", pid=0, start="", machine="", nonce="")
+        return Hold(int(number), unknown, 0.0, 0.0)
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,199 @@
+"""The EC2 target: one operator at a time brings a stack up, looks at it, takes it down. AWS is the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from deployer.aws import errors
+from deployer.aws.names import Names
+from deployer.clock import Clock
+from deployer.decide.types import Deployment
+from deployer.errors import AwsError, BootstrapError, DeployerError, InterruptedByUser, NotHealthyError
+from deployer.events import Emit, Event
+from deployer.settings import Settings
+from deployer.spec.models import Ec2Stack
+from deployer.targets.base import DownResult, Plan, StackStatus, UpResult
+
+if TYPE_CHECKING:
+    from deployer.aws.session import Aws
+    from deployer.reconcile.operation import Operation
+    from deployer.targets.ec2_access import Access
+
+#: Asks whether what `converge` brought up serves; raises when it does not.
+Verify = Callable[["Operation", Deployment, str], None]
+
+
+def offline_plan(deployment: Deployment) -> Plan:
+    """The plan for an account that knows nothing of the stack. Asks AWS nothing."""
+    from deployer.reconcile.plan import from_nothing
+
+    assert isinstance(deployment.spec, Ec2Stack)
+    names = Names(deployment.spec.name, deployment.spec.region)
+    return from_nothing(names, own_security_group=deployment.spec.network.security_group is None)
+
+
+class Ec2Target:
+    """Implements targets.base.Target for one region. AWS is first asked when it is first needed.
+
+    lock_wait_seconds: how long to wait for another operator. verify: the health ladder, unless it is another.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        region: str,
+        clock: Clock,
+        emit: Emit,
+        *,
+        lock_wait_seconds: float = 0.0,
+        verify: Verify | None = None,
+    ) -> None:
+        self._settings = settings
+        self._region = region
+        self._clock = clock
+        self._emit = emit
+        self._lock_wait_seconds = lock_wait_seconds
+        self._verify = verify
+        self._connected: Aws | None = None
+
+    def plan(self, deployment: Deployment) -> Plan:
+        """What `up` would do now. Changes nothing, in AWS or here. Raises RefusedError when `up` would be refused."""
+        from deployer.reconcile import plan as plans
+        from deployer.reconcile.converge import look
+
+        with _for_people():
+            seen = look(self._aws(), self._settings, deployment, make_key=False)
+            return plans.make(seen.desired, seen.observed)
+
+    def up(self, deployment: Deployment) -> UpResult:
+        """Converge, climb the health ladder, end what was replaced. A second one changes nothing.
+
+        Raises any DeployerError; after one, `up` again goes on and `down` removes everything.
+        """
+        from deployer.reconcile.after import fall_back, settle
+        from deployer.reconcile.converge import converge
+        from deployer.targets.ec2_ladder import announce, climb_ladder
+
+        start = self._clock.monotonic()
+        stack = deployment.spec.name
+        with _for_people(), self._operation(stack, "up") as op:
+            done = converge(op, deployment)
+            try:
+                (self._verify or climb_ladder)(op, deployment, done.instance_id)
+            except (BootstrapError, NotHealthyError) as error:
+                fall_back(op, done)
+                raise _with_way_out(error, stack, done.instance_id, stays=not done.replaces) from error
+            record = settle(op, done)
+            url = announce(op, record)
+        result = UpResult(stack, done.plan.changes, url, done.instance_id, round(self._clock.monotonic() - start, 3))
+        self._emit(Event("up.summary", vars(result)))
+        return result
+
+    def down(self, stack: str) -> DownResult:
+        """Delete everything of the stack, from its name alone. Nothing there is fine.
+
+        Raises TeardownIncomplete with what remains, LockedError while another operator works on it.
+        """
+        from deployer.reconcile.teardown import tear_down
+
+        start = self._clock.monotonic()
+        with _for_people(), self._operation(stack, "down") as op:
+            deleted = tear_down(op)
+        result = DownResult(stack, deleted, (), round(self._clock.monotonic() - start, 3))
+        self._emit(
+            Event(
+                "down.summary",
+                {"stack": stack, "deleted": list(deleted), "remaining": [], "seconds": result.seconds},
+            )
+        )
+        return result
+
+    def status(self, stack: str) -> StackStatus:
+        """One stack as it is now, without waiting for anything. Raises RefusedError when there is none."""
+        from deployer.targets.ec2_status import status_of
+
+        with _for_people():
+            return status_of(self._aws(), self._settings, stack)
+
+    def list_stacks(self) -> list[StackStatus]:
+        """Every stack that has a record in the region, by name. One call for each ten."""
+        from deployer.reconcile import record as records
+        from deployer.targets.ec2_status import summary_of
+
+        with _for_people():
+            return [summary_of(self._region, stack, record) for stack, record in records.every(self._aws())]
+
+    def open_access(self, stack: str) -> Access:
+        """How to log in to a stack and which port serves there. Raises RefusedError when it is not up."""
+        from deployer.targets.ec2_access import access_to
+
+        with _for_people():
+            return access_to(self._aws(), self._settings, stack)
+
+    def _aws(self) -> Aws:
+        if self._connected is None:
+            from deployer.aws.session import connect
+
+            self._connected = connect(self._region, self._settings)
+        return self._connected
+
+    @contextmanager
+    def _operation(self, stack: str, verb: str) -> Iterator[Operation]:
+        """Hold the stack's lease; a Ctrl-C inside says what exists and how to go on."""
+        from deployer.reconcile.lease import Lease
+        from deployer.reconcile.operation import Operation
+
+        aws = self._aws()
+        names = Names(stack, self._region)
+        lease = Lease(aws, names, self._clock, self._emit, wait_seconds=self._lock_wait_seconds)
+        op = Operation(aws, names, self._settings, self._clock, self._emit, lease)
+        try:
+            with lease:
+                yield op
+        except KeyboardInterrupt:
+            raise InterruptedByUser(
+                f"`{verb}` of stack {stack} was interrupted; {_what_exists(op)}",
+                hint=f"`deployer {verb}` again goes on, `deployer down {stack}` removes everything",
+            ) from None
+
+
+@contextmanager
+def _for_people() -> Iterator[None]:
+    """AWS's answers that nothing handled leave as the error that fits their meaning."""
+    try:
+        yield
+    except AwsError as error:
+        shown = errors.for_person(error)
+        if shown is error:
+            raise
+        raise shown from error
+
+
+def _with_way_out(error: DeployerError, stack: str, instance_id: str, *, stays: bool) -> DeployerError:
+    """The same error; its hint also says what is there now."""
+    if stays:
+        more = (
+            f"{instance_id} is kept so that you can look: `deployer status {stack}` shows its phases, "
+            f"`deployer down {stack}` removes it"
+        )
+    else:
+        more = f"{instance_id} was removed and the instance that served before still does"
+    error.hint = f"{error.hint}\n{more}" if error.hint else more
+    return error
+
+
+def _what_exists(op: Operation) -> str:
+    from deployer.reconcile import record as records
+
+    with suppress(DeployerError):
+        record = records.read(op.aws, op.names)
+        if record is None:
+            return "it has no record"
+        if record.intent is not None:
+            return f"a launch was begun (attempt {record.intent.attempt}), so there may be an instance"
+        if "instance" in record.ids:
+            return f"its instance is {record.ids['instance']}, its record says {record.phase}"
+        return f"it has no instance, its record says {record.phase}"
+    return "AWS could not be asked what exists"

@@ -1,0 +1,127 @@
+"""A stack on EC2 as `ls` and `status` show it."""
+
+from __future__ import annotations
+
+from deployer.access.errors import SshError
+from deployer.access.ssh import connect
+from deployer.access.tunnel import open_tunnel
+from deployer.aws.names import Names
+from deployer.aws.resources import api_key, instance
+from deployer.aws.resources.instance import Instance
+from deployer.aws.session import Aws
+from deployer.errors import DeployerError, RefusedError
+from deployer.events import Json, ignore
+from deployer.health.agent import AgentPhases
+from deployer.health.base import Observation, Probe
+from deployer.health.client import EngineClient
+from deployer.health.console import ConsoleReader
+from deployer.health.engine import EngineHealth
+from deployer.health.models import ModelListed
+from deployer.reconcile.observe import Observed, observe
+from deployer.reconcile.record import Record
+from deployer.settings import Settings
+from deployer.targets.base import StackStatus
+from deployer.targets.ec2_access import ssh_target
+
+#: `status` looks, it does not wait.
+SSH_SECONDS = 5.0
+
+
+def summary_of(region: str, stack: str, record: Record | None, **details: Json) -> StackStatus:
+    """From the record alone; a record that cannot be read still shows, so that it can be taken down."""
+    return StackStatus(
+        stack=stack,
+        target="ec2",
+        region=region,
+        phase=record.phase if record else "unknown",
+        instance_type=record.endpoint.instance_type if record else None,
+        model=record.endpoint.model if record else None,
+        created_at=record.created_at if record else None,
+        expires_at=record.expires_at if record else None,
+        details=details,
+    )
+
+
+def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
+    """Record, resources, phases, and one look at each rung. Raises RefusedError when nothing of the stack exists."""
+    names = Names(stack, aws.region)
+    observed, _ = observe(aws, names)
+    resources = _resources(observed)
+    if observed.record is None and not resources:
+        raise RefusedError(f"there is no stack {stack} in {aws.region}", hint="deployer ls shows what is")
+    recorded = observed.record.ids.get("instance") if observed.record else None
+    current = next((one for one in observed.instances if one.id == recorded), None)
+    current = current or (observed.live[-1] if observed.live else None)
+    console = instance.console(aws, current.id) if current is not None and current.live else ""
+    phases: list[Json] = [
+        {"phase": line.phase, "state": line.state, "seconds": line.seconds, "message": line.message}
+        for line in {line.phase: line for line in ConsoleReader().read(console)}.values()
+    ]
+    record = observed.record
+    return summary_of(
+        aws.region,
+        stack,
+        record,
+        generation=record.generation if record else None,
+        instance_id=current.id if current else None,
+        state=current.state if current else None,
+        address=current.address if current else None,
+        zone=current.zone if current else None,
+        endpoint={
+            "alias": record.endpoint.alias,
+            "port": record.endpoint.port,
+            "expose": record.endpoint.expose,
+        }
+        if record
+        else None,
+        resources=resources,
+        phases=phases,
+        probes=_probes(aws, settings, names, record, current, console),
+    )
+
+
+def _resources(observed: Observed) -> list[Json]:
+    found: list[tuple[str, str, str]] = [
+        ("instance", one.id, one.state) for one in observed.instances if one.ours and one.state != "terminated"
+    ]
+    found += [("security-group", group.id, "exists") for group in observed.groups if group.ours]
+    named = {
+        "key-pair": observed.key_pair,
+        "role": observed.role,
+        "instance-profile": observed.profile,
+        "api-key": observed.api_key,
+    }
+    found += [(kind, thing.name, "exists") for kind, thing in named.items() if thing is not None and thing.ours]
+    return [{"kind": kind, "name": name, "state": state} for kind, name, state in found]
+
+
+def _probes(
+    aws: Aws, settings: Settings, names: Names, record: Record | None, current: Instance | None, console: str
+) -> list[Json]:
+    """One look at each rung, up to the first that does not pass."""
+    if record is None or current is None:
+        return []
+    running = Observation("passed" if current.state == "running" else "failed", current.state)
+    seen: list[tuple[str, Observation]] = [("instance", running)]
+    agent = AgentPhases(lambda: console, ignore)
+    if running.state == "passed":
+        seen.append((agent.name, agent.check()))
+    if seen[-1][1].state == "passed" and len(seen) > 1:
+        seen += _through_tunnel(aws, settings, names, record, current, agent)
+    return [{"rung": name, "state": look.state, "observation": look.text} for name, look in seen]
+
+
+def _through_tunnel(
+    aws: Aws, settings: Settings, names: Names, record: Record, current: Instance, agent: AgentPhases
+) -> list[tuple[str, Observation]]:
+    try:
+        target = ssh_target(settings, names, record, current, agent.facts.host_keys)
+        session = connect(target, SSH_SECONDS)
+    except (SshError, DeployerError) as error:
+        return [("port", Observation("failed", error.message))]
+    with open_tunnel(session, record.endpoint.port) as tunnel:
+        client = EngineClient(lambda: f"http://127.0.0.1:{tunnel.local_port}", api_key.read(aws, names))
+        probes: tuple[Probe, ...] = (EngineHealth(client), ModelListed(client, record.endpoint.alias))
+        looks = [(probe.name, probe.check()) for probe in probes]
+        client.close()
+    return looks
