@@ -6,6 +6,7 @@ paramiko is loaded by the first connection.
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import threading
 from collections.abc import Callable
@@ -142,7 +143,12 @@ def _connect_bastion(target: SshTarget, bastion: str, timeout: float) -> SshSess
 def _drain_both(channel: paramiko.Channel) -> tuple[bytes, bytes]:
     """Read both streams to their ends at once, so that neither fills up and blocks the other."""
     errors: list[bytes] = []
-    thread = threading.Thread(target=lambda: errors.append(_drain(channel.recv_stderr)), daemon=True)
+
+    def drain_stderr() -> None:
+        with contextlib.suppress(TimeoutError):
+            errors.append(_drain(channel.recv_stderr))
+
+    thread = threading.Thread(target=drain_stderr, daemon=True)
     thread.start()
     output = _drain(channel.recv)
     thread.join()
