@@ -44,7 +44,7 @@ class _Strip(ast.NodeTransformer):
             body.append(ast.Pass())
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802 - ast's own naming
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         fields = [statement for statement in node.body if isinstance(statement, ast.AnnAssign)]
         self._body(node)
         for field in fields:
@@ -52,19 +52,19 @@ class _Strip(ast.NodeTransformer):
             field.annotation = ast.Constant(0)
         return node
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
+    def visit_Module(self, node: ast.Module) -> ast.AST:
         self._body(node)
         node.body = [s for s in node.body if not (isinstance(s, ast.ImportFrom) and s.module == "__future__")]
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         for argument in ast.walk(node.args):
             if isinstance(argument, ast.arg):
                 argument.annotation = None
         return self._body(node)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is None:
             return node
         return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)

@@ -1,0 +1,74 @@
+"""Deployment -> agent.json: everything the agent needs to know, and no secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deployer.agent.protocol import PROTOCOL_VERSION
+from deployer.decide.types import Deployment, WeightSource
+from deployer.events import Json
+from deployer.spec.models import Ec2Stack
+
+#: The program of the native runtime, found on the instance's PATH.
+ENGINE_COMMAND = "llama-server"
+#: A slow volume reads a model at this rate at worst (a gp3 root volume's 125 MiB/s, halved), bytes/s; the deadline of
+#: the load follows from it.
+_SLOW_READ = 62 * 2**20
+_LOAD_FLOOR_SECONDS = 900
+_READY_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class LaunchFacts:
+    """What only the launch knows. expires_at: seconds since the epoch. api_key_parameter: None = the file is there."""
+
+    api_key_parameter: str | None
+    generation: int
+    expires_at: float | None
+    ssm_endpoint: str | None
+
+
+def agent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:
+    """The document of agent.json; agent/config.py reads it."""
+    spec, engine, weights, paths = deployment.spec, deployment.engine, deployment.weights, deployment.paths
+    return {
+        "v": PROTOCOL_VERSION,
+        "stack": spec.name,
+        "generation": facts.generation,
+        "region": spec.region if isinstance(spec, Ec2Stack) else None,
+        "ssm_endpoint": facts.ssm_endpoint,
+        "runtime": engine.runtime,
+        "engine": {
+            "command": [ENGINE_COMMAND],
+            "argv": [*engine.argv],
+            "image": engine.image,
+            "alias": engine.alias,
+            "host": engine.host,
+            "port": engine.port,
+            "build": engine.build.name,
+            "expects_gpu": deployment.hardware.gpu is not None and engine.build.name == "cuda",
+            "mtp": engine.mtp.enabled,
+        },
+        "api_key": {"parameter": facts.api_key_parameter, "file": paths.api_key_file},
+        "weights": {
+            "dir": paths.weights_dir,
+            "file": weights.file,
+            "sha256": weights.sha256,
+            "size_bytes": weights.size_bytes if weights.size_exact else None,
+            "sources": [_source(source) for source in weights.sources],
+        },
+        "paths": {"engine_log": paths.engine_log, "console": paths.console, "state": paths.state_dir},
+        "deadlines": {
+            "engine_load_s": max(_LOAD_FLOOR_SECONDS, 2 * weights.size_bytes // _SLOW_READ),
+            "ready_s": _READY_SECONDS,
+        },
+    }
+
+
+def _source(source: WeightSource) -> dict[str, Json]:
+    return {
+        "kind": source.kind,
+        "url": source.url,
+        "listing_url": source.listing_url,
+        "listing_path": source.listing_path,
+    }

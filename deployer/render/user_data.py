@@ -1,0 +1,71 @@
+"""Deployment -> user-data: a cloud-config with the agent in it, compressed, within EC2's 16 KiB."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from dataclasses import dataclass
+
+from deployer.decide.types import Deployment
+from deployer.errors import RefusedError
+from deployer.render.agent_config import LaunchFacts, agent_config
+from deployer.render.bundle import PACKAGE, agent_modules
+from deployer.render.environment import render_template
+from deployer.render.units import AGENT_UNIT, CONFIG_PATH, LIBRARY, UNIT_FOLDER, units
+
+#: EC2 refuses more than 16,384 bytes; 2 KiB of it are kept free.
+EC2_LIMIT_BYTES = 16_384
+LIMIT_BYTES = EC2_LIMIT_BYTES - 256
+
+
+@dataclass(frozen=True)
+class UserData:
+    """text: the cloud-config a person can read. gzipped: what is sent; cloud-init unpacks it."""
+
+    text: str
+    gzipped: bytes
+
+
+@dataclass(frozen=True)
+class _File:
+    path: str
+    content: str
+    mode: str = "0644"
+
+
+def render_user_data(deployment: Deployment, facts: LaunchFacts) -> UserData:
+    """Deterministic for the same deployment and facts. Raises RefusedError when EC2 would not take it."""
+    config = _config_json(deployment, facts)
+    unit_texts = units(deployment.spec.name, facts.expires_at)
+    agent = [_File(f"{LIBRARY}/{PACKAGE}/{name}", text) for name, text in agent_modules()]
+    files = [
+        *agent,
+        _File(CONFIG_PATH, config, mode="0600"),
+        *(_File(f"{UNIT_FOLDER}/{name}", text) for name, text in unit_texts.items()),
+    ]
+    # The time to live is armed first: whatever becomes of the agent, the instance ends.
+    started = [*(name for name in unit_texts if name.endswith(".timer")), AGENT_UNIT]
+    text = render_template("user-data/cloud-config.yaml.j2", files=files, units=started)
+    gzipped = _compress(text)
+    if len(gzipped) > LIMIT_BYTES:
+        code = len(_compress("".join(file.content for file in agent)))
+        raise RefusedError(
+            f"the user-data is {len(gzipped)} bytes compressed, {LIMIT_BYTES} are allowed (EC2's limit is "
+            f"{EC2_LIMIT_BYTES}): the agent takes about {code}, the configuration about {len(_compress(config))}",
+            where="engine.extra_args" if len(_compress(config)) > 2_048 else "user-data",
+            hint="shorten engine.extra_args, engine.image and model.source",
+        )
+    return UserData(text, gzipped)
+
+
+def _config_json(deployment: Deployment, facts: LaunchFacts) -> str:
+    # Nothing beyond ASCII, so that the file is the same whatever encoding its reader assumes.
+    return json.dumps(agent_config(deployment, facts), indent=1, ensure_ascii=True) + "\n"
+
+
+def _compress(text: str) -> bytes:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, compresslevel=9, mtime=0) as stream:
+        stream.write(text.encode())
+    return buffer.getvalue()
