@@ -51,8 +51,8 @@ def _value(schema: dict[str, Any]) -> dict[str, Any]:
     match schema:
         case {"type": "array", "items": items}:
             return schema | {"items": _value(items)}
-        case {"type": "object", "additionalProperties": dict(inner)}:
-            return schema | {"additionalProperties": _value(inner)}
+        case {"type": "object", "patternProperties": dict(patterns)}:
+            return schema | {"patternProperties": {key: _value(inner) for key, inner in patterns.items()}}
         case {"anyOf": alternatives}:
             return _hoisted(schema, _with([_value(a) if a.get("type") == "array" else a for a in alternatives]))
         case {"$ref": _} | {"oneOf": _} | {"type": "object"}:

@@ -97,7 +97,8 @@ def _unknown_key(path: Path, data: object, model: Model) -> tuple[str, str]:
     if homes:
         return f"only with expose: {quoted_list([_expose(home) for home in homes])}", key
     other, target = _OTHER_TARGET[model]
-    if alternatives_at(other, path, data):
+    there = alternatives_at(other, path[:-1], data)
+    if any(leaf.model and key in leaf.model.model_fields for leaf in there):
         return f"only for target: {target}", key
     absent = [name for name in owner.model_fields if not isinstance(here, Mapping) or name not in here]
     near = closest(key, absent) or closest(key, owner.model_fields)
