@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from deployer.decide import decide as deciding
+from deployer.decide.decide import decide, plan_document, refuse_if_unfit
 from deployer.decide.types import Deployment
 from deployer.events import Emit, Event, Json
 from deployer.settings import Settings
 from deployer.spec.load import load_spec
-from deployer.spec.models import LocalStack
+from deployer.spec.models import Ec2Stack, LocalStack
+from deployer.targets.base import Step
 from deployer.targets.directory import Directory
 
-refuse_if_unfit = deciding.refuse_if_unfit
+if TYPE_CHECKING:
+    from deployer.render.agent_config import LaunchFacts
+
+__all__ = ["decided", "decision_events", "plan_of", "refuse_if_unfit", "rendered_files"]
 
 
 def decided(path: Path, settings: Settings) -> Deployment:
     """Load the spec and decide everything. Raises SpecError with every located mistake."""
     loaded = load_spec(path, settings)
     if isinstance(loaded.spec, LocalStack):
-        from deployer.targets import local_hardware
-        from deployer.targets.local import box_paths
+        from deployer.targets.local_hardware import detect
+        from deployer.targets.local_state import box_paths
 
-        hardware = local_hardware.detect()
-        return deciding.decide(loaded, settings, hardware=hardware, paths=box_paths(settings, loaded.spec.name))
-    return deciding.decide(loaded, settings)
+        return decide(loaded, settings, hardware=detect(), paths=box_paths(settings, loaded.spec.name))
+    return decide(loaded, settings)
 
 
 def decision_events(deployment: Deployment) -> list[Event]:
@@ -33,3 +38,55 @@ def decision_events(deployment: Deployment) -> list[Event]:
         Event("decision", {"name": d.name, "value": d.value, "reason": d.reason, "source": d.source})
         for d in deployment.decisions
     ]
+
+
+def plan_of(deployment: Deployment, settings: Settings, emit: Emit, *, offline: bool) -> dict[str, Json]:
+    """The document of `plan --json`. offline: steps as for an account that knows nothing of the stack."""
+    directory = Directory(settings, emit)
+    steps = _first_steps(deployment) if offline else directory.of(deployment).plan(deployment).steps
+    return plan_document(deployment, steps, _user_data_bytes(deployment))
+
+
+def rendered_files(deployment: Deployment) -> dict[str, str]:
+    """Name -> text of everything that would be sent."""
+    from deployer.render import files
+
+    return files(deployment, _launch_facts(deployment))
+
+
+def _first_steps(deployment: Deployment) -> Sequence[Step]:
+    spec = deployment.spec
+    match spec:
+        case LocalStack():
+            return [Step("create", "agent", spec.name, "first start")]
+        case Ec2Stack():
+            from deployer.aws.names import Names
+            from deployer.reconcile.plan import from_nothing
+
+            own = spec.network.security_group is None
+            return from_nothing(Names(spec.name, spec.region), own_security_group=own).steps
+
+
+def _user_data_bytes(deployment: Deployment) -> int:
+    """What counts against EC2's limit: the gzipped user-data. A local stack has none."""
+    if isinstance(deployment.spec, LocalStack):
+        return 0
+    from deployer.render.user_data import render_user_data
+
+    return len(render_user_data(deployment, _launch_facts(deployment)).gzipped)
+
+
+def _launch_facts(deployment: Deployment) -> LaunchFacts:
+    from deployer.aws.names import Names
+    from deployer.catalog.partition import endpoint
+    from deployer.render.agent_config import LaunchFacts
+
+    spec = deployment.spec
+    if isinstance(spec, LocalStack) or deployment.partition is None:
+        return LaunchFacts(api_key_parameter=None, generation=1, expires_at=None, ssm_endpoint=None)
+    return LaunchFacts(
+        api_key_parameter=Names(spec.name, spec.region).api_key,
+        generation=1,
+        expires_at=None,
+        ssm_endpoint=endpoint(deployment.partition, "ssm", spec.region),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from deployer.cli.options import aws_options, json_option, make_settings, region_of
+from deployer.cli.options import aws_options, json_option, make_settings
 from deployer.cli.session import open_view
 from deployer.clock import SystemClock
 from deployer.events import Event
@@ -20,5 +20,5 @@ def ls(region: str | None, profile: str | None, *, as_json: bool) -> None:
 
     settings = make_settings(region, profile)
     with open_view(as_json=as_json) as view:
-        found = Directory(settings, region_of(settings), view.emit).look()
+        found = Directory(settings, view.emit).look()
         view.show(Event("stacks", listing(found.stacks, found.notes, SystemClock().now())))

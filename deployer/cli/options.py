@@ -13,9 +13,6 @@ from deployer.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Where a stack is looked for when neither a flag nor the environment names a region.
-DEFAULT_REGION = "cn-northwest-1"
-
 #: A SPEC argument: an existing, readable file.
 SPEC = click.Path(path_type=Path)
 
@@ -45,9 +42,3 @@ def make_settings(region: str | None = None, profile: str | None = None, overrid
     """
     overrides = (*overrides, f"region={region}") if region else overrides
     return Settings.from_env(os.environ, region=region, profile=profile, overrides=overrides)
-
-
-def region_of(settings: Settings) -> str:
-    """The region to look for stacks in: flag, DEPLOYER_REGION, AWS_REGION, AWS_DEFAULT_REGION, then China's Ningxia."""
-    environ = settings.environ
-    return settings.region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or DEFAULT_REGION

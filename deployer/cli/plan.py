@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from deployer.cli.options import SPEC, aws_options, json_option, make_settings, region_of, set_option
+from deployer.cli.options import SPEC, aws_options, json_option, make_settings, set_option
 from deployer.cli.session import open_view
 from deployer.events import Event
 
@@ -24,10 +24,10 @@ def plan(
 
     Ends with 3 when the model does not fit into the machine's memory.
     """
-    from deployer.cli.deciding import decided, plan_document, refuse_if_unfit
+    from deployer.cli.deciding import decided, plan_of, refuse_if_unfit
 
     settings = make_settings(region, profile, overrides)
     deployment = decided(spec, settings)
     with open_view(as_json=as_json) as view:
-        view.show(Event("plan", plan_document(deployment, settings, view.emit, region_of(settings), offline=offline)))
+        view.show(Event("plan", plan_of(deployment, settings, view.emit, offline=offline)))
     refuse_if_unfit(deployment)

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import click
 
-from deployer.cli.options import region_of
 from deployer.errors import RefusedError, SpecError, UsageError
 from deployer.settings import Settings
 from deployer.targets.base import StackStatus
-from deployer.targets.directory import Directory, Found, Place
+from deployer.targets.directory import Directory, Found, Place, region_of
 from deployer.views.base import View
 
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,30}[a-z0-9])?")
@@ -62,7 +61,7 @@ def chosen_stack(settings: Settings, view: View, argument: str | None) -> Place:
 
     Raises UsageError when there is none, or several and nobody to ask.
     """
-    directory = Directory(settings, region_of(settings), view.emit)
+    directory = Directory(settings, view.emit)
     if argument is not None:
         named = named_by(argument, settings)
         return directory.place(named.stack, named.kind, named.region)
@@ -78,7 +77,7 @@ def chosen_stack(settings: Settings, view: View, argument: str | None) -> Place:
 
 def every_stack(settings: Settings, view: View, *, ask: bool) -> list[Place]:
     """All stacks there are. ask: confirm on the terminal first. Raises UsageError when nobody can be asked."""
-    directory = Directory(settings, region_of(settings), view.emit)
+    directory = Directory(settings, view.emit)
     found = directory.look()
     names = ", ".join(status.stack for status in found.stacks)
     if found.stacks and ask:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from deployer.cli.options import SPEC, aws_options, json_option, make_settings, region_of, set_option
+from deployer.cli.options import SPEC, aws_options, json_option, make_settings, set_option
 from deployer.cli.session import interruptible, open_view
 from deployer.events import Event
 
@@ -32,7 +32,7 @@ def up(spec: Path, overrides: tuple[str, ...], region: str | None, profile: str 
         for event in decision_events(deployment):
             view.emit(event)
         refuse_if_unfit(deployment)
-        target = Directory(settings, region_of(settings), view.emit).of(deployment)
+        target = Directory(settings, view.emit).of(deployment)
         with interruptible(
             f"interrupted while {name} was going up",
             f"go on: deployer up {spec}\ntake it away: deployer down {name}",

@@ -12,6 +12,15 @@ from deployer.settings import Settings
 from deployer.spec.models import Ec2Stack, LocalStack
 from deployer.targets.base import StackStatus, Target
 
+#: Where stacks are looked for when neither a flag nor the environment names a region.
+DEFAULT_REGION = "cn-northwest-1"
+
+
+def region_of(settings: Settings) -> str:
+    """The region to look in: --region, DEPLOYER_REGION, AWS_REGION, AWS_DEFAULT_REGION, then China's Ningxia."""
+    environ = settings.environ
+    return settings.region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or DEFAULT_REGION
+
 
 @dataclass(frozen=True)
 class Place:
@@ -31,11 +40,11 @@ class Found:
 
 
 class Directory:
-    """The targets, opened when they are first asked. region: where EC2 is looked at when no spec says otherwise."""
+    """The targets, opened when they are first asked."""
 
-    def __init__(self, settings: Settings, region: str, emit: Emit, clock: Clock | None = None) -> None:
+    def __init__(self, settings: Settings, emit: Emit, clock: Clock | None = None) -> None:
         self._settings = settings
-        self._region = region
+        self._region = region_of(settings)
         self._emit = emit
         self._clock = clock or SystemClock()
 

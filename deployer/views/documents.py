@@ -28,8 +28,6 @@ def print_document(document: Event, stream: TextIO, *, colour: bool, width: int 
             stream.write("".join(f"{k:20} {v}\n" for k, v in stacks.items()) if isinstance(stacks, dict) else "")
         case "next":
             stream.write(_next_commands(fields.get("commands")))
-        case "tunnel":
-            stream.write(f"{fields['stack']}: {fields['url']} until Ctrl-C\n")
         case "sandbox.started":
             stream.write(_sandbox_started(fields))
         case "sandbox.stopped":

@@ -56,6 +56,9 @@ def line_of(event: Event) -> Line | None:
             return _completion(fields)
         case "endpoint":
             return Line("info", f"endpoint {_text(fields, 'url')} serves {_text(fields, 'alias')}", "endpoint")
+        case "tunnel":
+            until = " until Ctrl-C" if fields.get("needed") else ", no tunnel needed"
+            return Line("info", f"{_text(fields, 'stack')}: {_text(fields, 'url')}{until}", "tunnel")
         case "up.summary":
             return _up(fields)
         case "down.summary":
