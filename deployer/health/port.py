@@ -23,6 +23,7 @@ class PortAnswers:
     def __init__(self, open_endpoint: Callable[[], str]) -> None:
         self._open = open_endpoint
         self._url: str | None = None
+        self._client = EngineClient(self.base_url, api_key="none")
 
     def base_url(self) -> str:
         """Where the endpoint is, opened if need be."""
@@ -31,13 +32,10 @@ class PortAnswers:
         return self._url
 
     def check(self) -> Observation:
-        client = EngineClient(self.base_url, api_key="none")
         try:
-            reply = client.health()
+            reply = self._client.health()
         except SshError as error:
             return Observation("waiting" if error.passing else "failed", error.message, error)
-        finally:
-            client.close()
         match reply:
             case Refused(text) | TimedOut(text):
                 return Observation("waiting", text)
