@@ -1,0 +1,169 @@
+"""An operator of the EC2 target against the embedded AWS without machines: everything but the health ladder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deployer.clock import SystemClock
+from deployer.decide.decide import decide
+from deployer.decide.types import Deployment
+from deployer.errors import DeployerError
+from deployer.events import Event
+from deployer.rehearsal.cloud import ACCESS_KEY, REGION, SECRET_KEY, Cloud
+from deployer.rehearsal.fidelity.faults import Fault
+from deployer.settings import Settings
+from deployer.spec.load import parse_spec
+from deployer.targets.ec2 import Ec2Target
+
+SPEC = """
+name: {name}
+target: ec2
+region: cn-northwest-1
+instance:
+  type: {instance_type}
+  fallbacks: [{fallbacks}]
+model:
+  name: Qwen3.6-27B
+  quant: Q4_K_M
+engine:
+  runtime: process
+  context: {context}
+endpoint:
+  expose: tunnel
+  port: 18080
+lifetime:
+  ttl: {ttl}
+tags:
+  team: research
+"""
+
+DEFAULTS: dict[str, Any] = {
+    "name": "demo",
+    "instance_type": "g5.xlarge",
+    "fallbacks": "g5.2xlarge",
+    "context": 4096,
+    "ttl": "8h",
+}
+
+
+def environment(url: str, home: Path) -> dict[str, str]:
+    """The ordinary configuration that points boto3 and deployer at an embedded AWS."""
+    return {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_REGION": REGION,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "DEPLOYER_HOME": str(home),
+        "DEPLOYER_MY_CIDR": "203.0.113.7/32",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
+
+
+def deployment_of(settings: Settings, extra: str = "", **values: Any) -> Deployment:
+    """A decided stack; `extra` is more YAML at the top level."""
+    text = SPEC.format(**{**DEFAULTS, **values}) + extra
+    return decide(parse_spec(text, "demo.yaml", environ={}, overrides={}), settings)
+
+
+@dataclass
+class Operator:
+    """One person at one machine. healthy: what the health ladder would find."""
+
+    cloud: Cloud
+    settings: Settings
+    events: list[Event] = field(default_factory=list)
+    healthy: bool = True
+    seen: list[str] = field(default_factory=list)
+
+    def target(self, **more: Any) -> Ec2Target:
+        """A new process's target: nothing remembered."""
+        return Ec2Target(self.settings, REGION, SystemClock(), self.events.append, verify=self._verify, **more)
+
+    def up(self, extra: str = "", **values: Any) -> Any:
+        """Decide and bring up."""
+        return self.target().up(self.deployment(extra, **values))
+
+    def down(self, stack: str = "demo") -> Any:
+        """Take down by name."""
+        return self.target().down(stack)
+
+    def deployment(self, extra: str = "", **values: Any) -> Deployment:
+        """A decided stack."""
+        return deployment_of(self.settings, extra, **values)
+
+    def fault(self, **fields: Any) -> None:
+        """Arm one fault of the embedded AWS."""
+        self.cloud.faults.arm(Fault.of(fields))
+
+    def named(self, name: str) -> list[dict[str, Any]]:
+        """The fields of every event of that name."""
+        return [dict(event.fields) for event in self.events if event.name == name]
+
+    def actions(self) -> dict[str, str]:
+        """kind -> action of the steps that were run."""
+        return {str(step["kind"]): str(step["action"]) for step in self.named("step.done")}
+
+    def resources(self) -> list[Any]:
+        """Everything that exists in the account."""
+        return list(self.cloud.status()["resources"])
+
+    def instances(self) -> list[Any]:
+        """Instances that are not terminated, as boto3 shows them."""
+        from boto3 import Session
+
+        client = Session().client("ec2", region_name=REGION, endpoint_url=self.cloud.url)
+        pages = client.get_paginator("describe_instances").paginate()
+        found = [one for page in pages for group in page["Reservations"] for one in group["Instances"]]
+        return [one for one in found if one["State"]["Name"] not in ("terminated", "shutting-down")]
+
+    def _verify(self, _op: Any, _deployment: Deployment, instance_id: str) -> None:
+        from deployer.errors import NotHealthyError
+
+        self.seen.append(instance_id)
+        if not self.healthy:
+            raise NotHealthyError("the engine does not answer", where="health")
+
+
+@pytest.fixture
+def operator(cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operator:
+    """An operator whose boto3 and deployer are pointed at the test's own cloud."""
+    environ = environment(cloud.url, tmp_path / "home")
+    for name in list(os.environ):
+        if name.startswith(("AWS_", "DEPLOYER_")):
+            monkeypatch.delenv(name)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    return Operator(cloud, Settings.from_env(environ))
+
+
+@pytest.fixture
+def another_operator(operator: Operator, tmp_path: Path) -> Callable[[], Operator]:
+    """A colleague at another machine: same account, own home."""
+
+    def make() -> Operator:
+        environ = {**operator.settings.environ, "DEPLOYER_HOME": str(tmp_path / "colleague")}
+        return Operator(operator.cloud, Settings.from_env(environ))
+
+    return make
+
+
+@pytest.fixture
+def refused() -> Iterator[Callable[[Callable[[], Any]], DeployerError]]:
+    """`refused(act)` is the DeployerError that act raises."""
+
+    def run(act: Callable[[], Any]) -> DeployerError:
+        with pytest.raises(DeployerError) as caught:
+            act()
+        return caught.value
+
+    yield run
