@@ -19,7 +19,7 @@ class LaunchChecks:
 
     def __call__(self, call: Call, proceed: Proceed) -> Reply:
         """The rule."""
-        if not call.is_("ec2", "RunInstances") or call.form.get("LaunchTemplate.LaunchTemplateId"):
+        if not call.is_("ec2", "RunInstances") or any(key.startswith("LaunchTemplate.") for key in call.form):
             return proceed(call)
         from moto.ec2.models import ec2_backends
 

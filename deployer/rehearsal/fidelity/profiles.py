@@ -41,7 +41,7 @@ class ProfileRule:
         profile = find_profile(self._world.account, get_partition(call.region), name, arn)
         late = profile and self._world.profiles_ready.get(profile.name, 0.0) > self._world.clock.monotonic()
         if profile is None or late:
-            field, word = ("name", "Name") if name else ("arn", "ARN")
+            field, word = ("name", "name") if name else ("arn", "ARN")
             raise Refusal(
                 "InvalidParameterValue",
                 f"Value ({name or arn}) for parameter iamInstanceProfile.{field} is invalid. "

@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypervisor import ManualClock, ScriptedHypervisor
 
 from deployer.rehearsal.cloud import Cloud
 from deployer.rehearsal.fidelity.options import Options
 
 SECONDS = 5.0
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def hypervisor() -> ScriptedHypervisor:
-    return ScriptedHypervisor()
 
 
 @pytest.fixture
