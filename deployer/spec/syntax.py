@@ -26,6 +26,7 @@ _WORDS: tuple[tuple[str, str, bool], ...] = (
     ),
     ("sequence entries are not allowed", "a list item cannot stand here; put it on its own line, indented", False),
     ("found duplicate anchor", "the same anchor is defined twice", False),
+    ("expected '<document start>'", "this cannot follow what stands above — check quotes and indentation", False),
     ("incompatible YAML document", "only YAML 1.2 is read; remove the %YAML line", False),
 )
 _INTERPOLATION_IN_FLOW = 'inside [ ] and { } an interpolation needs quotes: "${env:NAME}"'
@@ -40,6 +41,8 @@ def explain(error: MarkedYAMLError, text: str) -> tuple[int, str]:
             stopped = error.problem_mark.index if error.problem_mark else 0
             if part.startswith("expected ','") and text[stopped - 1 : stopped + 1] == "${":
                 return stopped - 1, _INTERPOLATION_IN_FLOW
+            if part == "expected <block end>" and text[text.rfind("\n", 0, stopped) + 1 : stopped].strip():
+                return stopped, "this cannot follow on the same line — quote the whole value, or begin a new line"
             return (mark.index if mark else 0), words
     mark = error.problem_mark or error.context_mark
     offset = mark.index if mark else 0

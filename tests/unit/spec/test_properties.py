@@ -102,7 +102,7 @@ VALUES: dict[str, Any] = {
 }
 
 
-def write(value: Any, draw: st.DrawFn, indent: int = 0) -> str:
+def write(value: Any, draw: Any, indent: int = 0) -> str:
     """YAML for a value, with keys in any order, block or flow style, any quotes, comments and blank lines."""
     if isinstance(value, dict):
         keys = draw(st.permutations(list(value)))
@@ -119,7 +119,7 @@ def write(value: Any, draw: st.DrawFn, indent: int = 0) -> str:
     return flow(value, draw)
 
 
-def flow(value: Any, draw: st.DrawFn) -> str:
+def flow(value: Any, draw: Any) -> str:
     match value:
         case dict():
             return (

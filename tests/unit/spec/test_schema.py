@@ -18,7 +18,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def valid(text: str) -> bool:
-    return VALIDATOR.is_valid(YAML(typ="safe", pure=True).load(text))
+    return bool(VALIDATOR.is_valid(YAML(typ="safe", pure=True).load(text)))
 
 
 def test_it_is_a_schema() -> None:
