@@ -60,11 +60,9 @@ def _first_steps(deployment: Deployment) -> Sequence[Step]:
         case LocalStack():
             return [Step("create", "agent", spec.name, "first start")]
         case Ec2Stack():
-            from deployer.aws.names import Names
-            from deployer.reconcile.plan import from_nothing
+            from deployer.targets.ec2 import offline_plan
 
-            own = spec.network.security_group is None
-            return from_nothing(Names(spec.name, spec.region), own_security_group=own).steps
+            return offline_plan(deployment).steps
 
 
 def _user_data_bytes(deployment: Deployment) -> int:

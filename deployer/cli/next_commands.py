@@ -19,7 +19,7 @@ def after_up(deployment: Deployment, result: UpResult) -> list[Json]:
             'curl "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" '
             "-H 'Content-Type: application/json' -d "
             f"""'{{"model":"{deployment.engine.alias}","messages":[{{"role":"user","content":"Hello"}}]}}'""",
-            "say hello",
+            "",
         ]
     )
     rows.append([f"deployer down {name}", "take it away"])

@@ -12,13 +12,14 @@ from deployer.targets.directory import Place
 
 if TYPE_CHECKING:
     from deployer.access.tunnel import Tunnel
+    from deployer.targets.ec2_access import Access
 
 
 @dataclass(frozen=True)
 class Reach:
     """url: the OpenAI base URL, None when only a tunnel leads there. port: the server's own.
 
-    open_tunnel: listens on the given local port (0: any free one), None when no tunnel is needed.
+    open_tunnel: listens on the given local port (0: any free one), None for a stack on this machine.
     """
 
     stack: str
@@ -31,9 +32,25 @@ class Reach:
 
 def reach(place: Place, settings: Settings) -> Reach:
     """Look up a stack that is up. Raises RefusedError when there is none of that name, or it has no endpoint yet."""
-    if place.kind == "local":
-        return _local(place.stack, settings)
-    raise NotImplementedError
+    from deployer.targets.ec2 import Ec2Target
+
+    match place.target:
+        case Ec2Target() as target:
+            return _ec2(target.open_access(place.stack))
+        case _:
+            return _local(place.stack, settings)
+
+
+def _ec2(access: Access) -> Reach:
+    from deployer.access.ssh import connect
+    from deployer.access.tunnel import open_tunnel
+
+    def open_to(local_port: int) -> Tunnel:
+        session = connect(access.ssh)
+        return open_tunnel(session, access.remote_port, local_port=local_port, reconnect=lambda: connect(access.ssh))
+
+    direct = f"http://{access.ssh.host}:{access.remote_port}/v1" if access.endpoint.expose != "tunnel" else None
+    return Reach(access.stack, access.endpoint.alias, access.remote_port, direct, access.api_key(), open_to)
 
 
 def _local(stack: str, settings: Settings) -> Reach:

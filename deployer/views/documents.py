@@ -43,8 +43,8 @@ def _strings(value: Json) -> list[str]:
 def _next_commands(commands: Json) -> str:
     """Pairs of command and what it is for, under one heading."""
     pairs = [(str(c[0]), str(c[1])) for c in commands if isinstance(c, list)] if isinstance(commands, list) else []
-    width = min(max((len(command) for command, _ in pairs), default=0), 46)
-    lines = [f"  {command.ljust(width)}  # {purpose}" for command, purpose in pairs]
+    width = max((len(command) for command, purpose in pairs if purpose), default=0)
+    lines = [f"  {command.ljust(width)}  # {purpose}" if purpose else f"  {command}" for command, purpose in pairs]
     return "\n".join(["", "next:", *lines, ""])
 
 

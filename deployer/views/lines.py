@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deployer.events import Event, Json
-from deployer.views.units import duration, size
+from deployer.views.units import duration, shortened, size
 
 Mark = Literal["busy", "done", "skip", "warn", "fail", "info"]
 
@@ -22,6 +22,9 @@ COLOURS: dict[Mark, str] = {
 }
 
 Fields = Mapping[str, Json]
+
+#: What takes less is not worth a number.
+_NO_TIME_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ def line_of(event: Event) -> Line | None:
         case "completion":
             return _completion(fields)
         case "endpoint":
-            return Line("info", f"endpoint {_text(fields, 'url')} serves {_text(fields, 'alias')}", "endpoint")
+            where = _text(fields, "url") or "the loopback of its machine, through a tunnel"
+            return Line("info", f"{_text(fields, 'alias')} answers at {where}", "endpoint")
         case "tunnel":
             until = " until Ctrl-C" if fields.get("needed") else ", no tunnel needed"
             return Line("info", f"{_text(fields, 'stack')}: {_text(fields, 'url')}{until}", "tunnel")
@@ -81,7 +85,7 @@ def _number(fields: Fields, name: str) -> float | None:
 
 def _took(fields: Fields) -> str:
     seconds = _number(fields, "seconds")
-    return "" if seconds is None else f"  {duration(seconds)}"
+    return "" if seconds is None or seconds < _NO_TIME_SECONDS else f"  {duration(seconds)}"
 
 
 def _hint(fields: Fields) -> tuple[str, ...]:
@@ -166,7 +170,7 @@ def _waiting(fields: Fields) -> Line:
 
 def _completion(fields: Fields) -> Line:
     speed, drafts = _number(fields, "predicted_per_second"), _number(fields, "draft_n")
-    said = f"completion {_text(fields, 'text')!r}"
+    said = f"completion: {shortened(_text(fields, 'text'), 60)}"
     if speed is not None:
         said += f", {speed:.0f} tok/s"
     if drafts:

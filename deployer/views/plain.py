@@ -27,7 +27,8 @@ class PlainView:
         """Write the event's line, unless the same was just said about the same thing."""
         with self._lock:
             self._events.append(event)
-            line = line_of(event)
+            # That a phase began is said by its progress, or by its end.
+            line = None if event.fields.get("state") == "start" and event.name == "phase" else line_of(event)
             if line is not None and self._said.get(line.key) != line.mark + line.text:
                 self._said[line.key] = line.mark + line.text
                 shown = [f"{SYMBOLS[line.mark]} {line.text}", *(f"    {text}" for text in line.more)]

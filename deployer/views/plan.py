@@ -75,11 +75,13 @@ def _grid(title: str, *columns: str) -> Table:
 
 
 def _decisions(value: Json) -> Table:
-    table = _grid("Decisions", "bold", "", "", "bright_black")
+    table = _grid("Decisions", "bold", "", "")
+    table.columns[1].max_width = 40
     for row in _rows(value):
         chosen = row.get("value")
         shown = {None: "—", True: "yes", False: "no"}.get(chosen) if isinstance(chosen, bool | None) else str(chosen)
-        table.add_row(f"  {row.get('name')}", shown, str(row.get("reason") or ""), str(row.get("source") or ""))
+        why = Text(str(row.get("reason") or "")).append(f"  ({row.get('source')})", style="bright_black")
+        table.add_row(f"  {row.get('name')}", shown, why)
     return table
 
 

@@ -11,6 +11,9 @@ from rich.text import Text
 from deployer.events import Json
 from deployer.views.units import duration
 
+#: Characters up to which a small object is shown in one line.
+_LONGEST_FLAT = 90
+
 _PHASE_STYLES = {"ready": "green", "running": "green", "up": "green", "failed": "red", "stopped": "yellow"}
 
 
@@ -84,7 +87,7 @@ def _entry(value: Json, depth: int) -> list[str]:
 
 def _flat(value: Json) -> bool:
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return all(not isinstance(v, dict | list) for v in inner) and not (isinstance(value, dict) and len(value) > 6)
+    return all(not isinstance(v, dict | list) for v in inner) and len(_scalar(value)) <= _LONGEST_FLAT
 
 
 def _scalar(value: Json) -> str:
