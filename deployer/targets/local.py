@@ -40,8 +40,8 @@ class LocalTarget:
     def up(self, deployment: Deployment) -> UpResult:
         """Start the stack unless it runs as it should, and climb the health ladder.
 
-        Raises RefusedError (no program, no model file, port taken), LockedError, BootstrapError, NotHealthyError. After
-        a failure nothing runs, and the logs stay until `down` or the next `up`.
+        Raises RefusedError (no program, no model file, port taken), LockedError, BootstrapError, NotHealthyError. What
+        was started here and failed is ended; its logs stay until `down` or the next `up`.
         """
         began = self._clock.monotonic()
         folder = self._folder(deployment.spec.name)
@@ -53,7 +53,9 @@ class LocalTarget:
             try:
                 self._climb(deployment, folder, url)
             except (BootstrapError, NotHealthyError) as error:
-                end_all(folder, self._clock, port=None)
+                # What ran before this call may only be busy with somebody's request.
+                if plan.step.action != "keep":
+                    end_all(folder, self._clock, port=None)
                 raise _with_log(error, folder) from error
         changes = Plan((plan.step,)).changes
         result = UpResult(folder.name, changes, url, None, round(self._clock.monotonic() - began, 3))

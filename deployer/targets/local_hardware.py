@@ -1,6 +1,7 @@
 """What this machine is: architecture, cores, SIMD, memory and GPU, as Hardware.
 
-Linux: /proc and cgroup limits. macOS: sysctl. GPUs: nvidia-smi when it is there.
+Linux: /proc and cgroup limits. macOS: sysctl. GPUs: nvidia-smi when it is there, and only those that the
+installed llama-server can use.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from deployer.catalog.types import Architecture, Gpu, Hardware
 from deployer.errors import RefusedError
+from deployer.targets.local_engine import find_llama_server
 
 _MIB = 1 << 20
 #: flag in /proc/cpuinfo -> the catalogue's name.
@@ -23,6 +26,7 @@ _ARM_SIMD = {"asimd": "neon", "sve": "sve", "sve2": "sve2", "i8mm": "i8mm", "bf1
 #: sysctl on Apple silicon -> the catalogue's name.
 _APPLE_SIMD = {"hw.optional.arm.FEAT_I8MM": "i8mm", "hw.optional.arm.FEAT_BF16": "bf16"}
 _GPU_QUERY = ("--query-gpu=name,memory.total,compute_cap", "--format=csv,noheader,nounits")
+_CUDA_DEVICE = re.compile(r"^\s*CUDA\d+:", re.MULTILINE)
 
 Run = Callable[[list[str]], str | None]
 
@@ -39,11 +43,16 @@ def run(argv: list[str]) -> str | None:
 
 
 def detect(
-    *, root: Path = Path("/"), system: str | None = None, machine: str | None = None, run: Run = run
+    environ: Mapping[str, str] = os.environ,
+    *,
+    root: Path = Path("/"),
+    system: str | None = None,
+    machine: str | None = None,
+    run: Run = run,
 ) -> Hardware:
-    """Look at this machine. root, system, machine, run: where facts are read from; tests give other machines.
+    """Look at this machine. environ: names the llama-server whose GPUs count. The others: where facts are read from.
 
-    memory_bandwidth_gbs is None, and a GPU the catalogue does not know has bandwidth 0 (unknown).
+    memory_bandwidth_gbs is None, and a GPU has bandwidth 0: neither is measured here.
     Raises RefusedError for a processor that is neither arm64 nor x86_64.
     """
     found = _architecture(machine or platform.machine())
@@ -51,6 +60,11 @@ def detect(
         cpu, cores, vcpus, memory, simd = _darwin(found, run)
     else:
         cpu, cores, vcpus, memory, simd = _linux(found, root)
+    present = _gpu(run(["nvidia-smi", *_GPU_QUERY]))
+    usable = _usable(present, environ, run)
+    source = "detected on this machine"
+    if present is not None and usable is None:
+        source += f"; its llama-server cannot use the {present.name}"
     return Hardware(
         name="local",
         family="local",
@@ -60,10 +74,24 @@ def detect(
         cores=min(cores, vcpus),
         memory_mib=memory // _MIB,
         simd=simd,
-        gpu=_gpu(run(["nvidia-smi", *_GPU_QUERY])),
+        gpu=usable,
         memory_bandwidth_gbs=None,
-        source="detected on this machine",
+        source=source,
     )
+
+
+def _usable(present: Gpu | None, environ: Mapping[str, str], run: Run) -> Gpu | None:
+    """The GPUs that llama-server lists: a build without GPU code takes every GPU flag and computes on the CPU."""
+    if present is None:
+        return None
+    try:
+        listed = run([find_llama_server(environ), "--list-devices"])
+    except RefusedError:
+        return present
+    if listed is None:
+        return present
+    count = len(_CUDA_DEVICE.findall(listed))
+    return replace(present, count=min(present.count, count)) if count else None
 
 
 def _architecture(machine: str) -> Architecture:

@@ -48,7 +48,7 @@ def local_config(deployment: Deployment, llama_server: str, generation: int) -> 
     from deployer.render.agent_config import LaunchFacts, agent_config
 
     facts = LaunchFacts(api_key_parameter=None, generation=generation, expires_at=None, ssm_endpoint=None)
-    config = dict(agent_config(deployment, facts))
+    config: dict[str, object] = {**agent_config(deployment, facts)}
     engine = config["engine"]
     assert isinstance(engine, dict)
     config["engine"] = {**engine, "command": [llama_server], "image": None}
