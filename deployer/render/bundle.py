@@ -1,38 +1,30 @@
-"""The agent's modules as they are sent: the same program without what only people read.
+"""A package as one program without what only people read: how the agent is sent.
 
-User-data is limited to 16 KiB. Docstrings, comments, annotations, blank lines, and top-level names and imports that
-no module uses stay here. Deterministic for one Python version.
+User-data is limited to 16 KiB. Docstrings, comments, annotations, long names, unused definitions and the walls between
+the modules stay here. Deterministic for one Python version.
 """
 
 from __future__ import annotations
 
 import ast
 import io
+import token as tokens
 import tokenize
 from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
 
-PACKAGE = "deployer_agent"
+from deployer.render.linker import link
 
 
-@cache
-def agent_modules() -> tuple[tuple[str, str], ...]:
-    """(file name, minified source) of every agent module, by name."""
-    folder = Path(__file__).parent.parent / "agent"
-    return minify({path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")})
-
-
-def minify(sources: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """The same package in fewer bytes, by file name. Raises SyntaxError for what is not Python."""
+def bundle(sources: dict[str, str], entry: str) -> str:
+    """One program out of a package's modules (name without `.py` -> text). Raises SyntaxError, ValueError."""
     trees = {name: _Strip().visit(ast.parse(source)) for name, source in sorted(sources.items())}
     while _drop_unused(trees.values()):
         pass
-    return tuple((name, _text(tree)) for name, tree in trees.items())
+    return _text(link(trees, entry))
 
 
 class _Strip(ast.NodeTransformer):
-    """Removes docstrings and annotations. Class bodies keep their fields, which can mean something (NamedTuple)."""
+    """Removes docstrings, `from __future__` and annotations."""
 
     def _body(self, node: ast.AST) -> ast.AST:
         self.generic_visit(node)
@@ -76,57 +68,65 @@ def _drop_unused(trees: Iterable[ast.Module]) -> bool:
     for tree in trees:
         for node in ast.walk(tree):
             match node:
-                case ast.Name(id=name, ctx=ast.Load()):
-                    used.add(name)
-                case ast.Attribute(attr=name):
+                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name):
                     used.add(name)
                 case ast.ImportFrom(level=1, names=names):
-                    # Imported by another module: kept if that module uses it, which this pass finds out there.
+                    # Whether the importing module uses it, that module's own pass finds out.
                     used.update(alias.name for alias in names)
                 case _:
                     pass
-    dropped = False
+    before = sum(_size(tree) for tree in trees)
     for tree in trees:
         own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
         kept: list[ast.stmt] = []
         for statement in tree.body:
             match statement:
                 case ast.Import() | ast.ImportFrom():
-                    names = [alias for alias in statement.names if (alias.asname or alias.name).split(".")[0] in own]
-                    dropped = dropped or len(names) < len(statement.names)
-                    statement.names = names
-                    if names:
+                    statement.names = [a for a in statement.names if (a.asname or a.name).split(".")[0] in own]
+                    if statement.names:
                         kept.append(statement)
                 case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
                     if name in used:
                         kept.append(statement)
-                    else:
-                        dropped = True
                 case _:
                     kept.append(statement)
         tree.body = kept
-    return dropped
+    return sum(_size(tree) for tree in trees) < before
+
+
+def _size(tree: ast.Module) -> int:
+    return sum(1 for _ in ast.walk(tree))
 
 
 def _text(tree: ast.Module) -> str:
     text = ast.unparse(ast.fix_missing_locations(tree))
-    narrow = _narrow(text)
-    # Proof instead of trust: the narrow text must be the same program.
-    same = ast.dump(ast.parse(narrow)) == ast.dump(ast.parse(text))
-    return (narrow if same else text) + "\n"
+    tight = _tight(text)
+    # Proof instead of trust: without its white space it must be the same program.
+    if ast.dump(ast.parse(tight)) != ast.dump(ast.parse(text)):
+        raise ValueError("squeezing the white space changed the program")
+    return tight
 
 
-def _narrow(text: str) -> str:
-    """One space for each level of indentation instead of four, and no blank lines."""
-    inside: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.STRING:
-            inside.update(range(token.start[0] + 1, token.end[0] + 1))
+def _tight(text: str) -> str:
+    """One space for each level of indentation, none where two tokens need none, no blank lines."""
     lines: list[str] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        code = line.lstrip(" ")
-        if number in inside:
-            lines.append(line)
-        elif code:
-            lines.append(" " * ((len(line) - len(code)) // 4) + code)
-    return "\n".join(lines)
+    line, depth = "", 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        match token.type:
+            case tokens.INDENT:
+                depth += 1
+            case tokens.DEDENT:
+                depth -= 1
+            case tokens.NEWLINE:
+                lines.append(line)
+                line = ""
+            case tokens.NL | tokens.ENDMARKER:
+                pass
+            case _:
+                touching = bool(line) and _wordy(line[-1]) and _wordy(token.string[0])
+                line = (line or " " * depth) + (" " if touching else "") + token.string
+    return "\n".join(lines) + "\n"
+
+
+def _wordy(char: str) -> bool:
+    return char.isalnum() or char == "_"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from deployer.render.bundle import PACKAGE
 from deployer.render.environment import render_template
+from deployer.render.program import PACKAGE
 
 AGENT_UNIT = "deployer-agent.service"
 TTL_UNITS = ("deployer-ttl.service", "deployer-ttl.timer")

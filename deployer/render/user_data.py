@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from deployer.decide.types import Deployment
 from deployer.errors import RefusedError
 from deployer.render.agent_config import LaunchFacts, agent_config
-from deployer.render.bundle import PACKAGE, agent_modules
 from deployer.render.environment import render_template
+from deployer.render.program import PACKAGE, agent_program
 from deployer.render.units import AGENT_UNIT, CONFIG_PATH, LIBRARY, UNIT_FOLDER, units
 
 #: EC2 refuses more than 16,384 bytes; 2 KiB of it are kept free.
 EC2_LIMIT_BYTES = 16_384
-LIMIT_BYTES = EC2_LIMIT_BYTES - 256
+LIMIT_BYTES = EC2_LIMIT_BYTES - 2_048
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,8 @@ def render_user_data(deployment: Deployment, facts: LaunchFacts) -> UserData:
     """Deterministic for the same deployment and facts. Raises RefusedError when EC2 would not take it."""
     config = _config_json(deployment, facts)
     unit_texts = units(deployment.spec.name, facts.expires_at)
-    agent = [_File(f"{LIBRARY}/{PACKAGE}/{name}", text) for name, text in agent_modules()]
     files = [
-        *agent,
+        _File(f"{LIBRARY}/{PACKAGE}/__main__.py", agent_program()),
         _File(CONFIG_PATH, config, mode="0600"),
         *(_File(f"{UNIT_FOLDER}/{name}", text) for name, text in unit_texts.items()),
     ]
@@ -49,11 +48,11 @@ def render_user_data(deployment: Deployment, facts: LaunchFacts) -> UserData:
     text = render_template("user-data/cloud-config.yaml.j2", files=files, units=started)
     gzipped = _compress(text)
     if len(gzipped) > LIMIT_BYTES:
-        code = len(_compress("".join(file.content for file in agent)))
+        program, own = len(_compress(agent_program())), len(_compress(config))
         raise RefusedError(
-            f"the user-data is {len(gzipped)} bytes compressed, {LIMIT_BYTES} are allowed (EC2's limit is "
-            f"{EC2_LIMIT_BYTES}): the agent takes about {code}, the configuration about {len(_compress(config))}",
-            where="engine.extra_args" if len(_compress(config)) > 2_048 else "user-data",
+            f"the user-data is {len(gzipped)} bytes compressed and {LIMIT_BYTES} are allowed (EC2's limit is "
+            f"{EC2_LIMIT_BYTES}): the agent takes about {program}, this stack's configuration about {own}",
+            where="user-data",
             hint="shorten engine.extra_args, engine.image and model.source",
         )
     return UserData(text, gzipped)
