@@ -1,63 +1,16 @@
-"""The program as a person runs it: a process of its own, in an empty directory, with nothing configured."""
+"""Fixtures of the command line tests."""
 
 from __future__ import annotations
 
-import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT_SECONDS = 60
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def error(self) -> dict[str, Any]:
-        return json.loads(self.err)["error"]
-
-
-@dataclass
-class Program:
-    """Runs `python -m deployer`. env is laid over the test session's own, which holds no AWS setting."""
-
-    directory: Path
-    env: dict[str, str] = field(default_factory=dict)
-
-    def __call__(self, *arguments: str, **env: str) -> Ran:
-        done = subprocess.run(
-            [sys.executable, "-m", "deployer", *arguments],
-            cwd=self.directory,
-            env={**os.environ, **self.env, **env},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
-
-    def write(self, name: str, text: str) -> str:
-        (self.directory / name).write_text(text, encoding="utf-8")
-        return name
+from tests.cli.support import ROOT, Program
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+
+from tests.cli.support import ROOT
 
 STACKS = sorted(path.stem for path in (ROOT / "stacks").glob("*.yaml"))
 

@@ -6,7 +6,8 @@ import ast
 import sys
 
 import pytest
-from source import PACKAGE, ROOT, imports_of, name_of, package_files, tree_of
+
+from tests.guards.source import PACKAGE, ROOT, imports_of, name_of, package_files, tree_of
 
 _LONGEST = 400
 _PURE = ("spec", "catalog", "engine", "decide", "render")

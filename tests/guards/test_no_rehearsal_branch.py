@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from source import PACKAGE, docstrings_of, imports_of, name_of, product_files, tree_of
+
+from tests.guards.source import PACKAGE, docstrings_of, imports_of, name_of, product_files, tree_of
 
 _WORDS = re.compile(r"rehears|sandbox|moto(?!r)|xllamacpp", re.IGNORECASE)
 

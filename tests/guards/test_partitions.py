@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from source import PACKAGE, ROOT, name_of, package_files, tree_of
+from tests.guards.source import PACKAGE, ROOT, name_of, package_files, tree_of
 
 _LITERAL = re.compile(r"arn:aws:|amazonaws\.com")
 _ALLOWED = {"deployer/catalog/data/partitions.json"}
