@@ -12,7 +12,7 @@ from typing import Any
 from deployer.clock import Clock, SystemClock
 from deployer.rehearsal.control import Control
 from deployer.rehearsal.fidelity import offerings
-from deployer.rehearsal.fidelity.call import Call, DropConnection, Refusal, Reply, compose, error_reply, parse
+from deployer.rehearsal.fidelity.call import Call, Refusal, Reply, compose, error_reply, parse
 from deployer.rehearsal.fidelity.consistency import Consistency
 from deployer.rehearsal.fidelity.faults import FaultRule
 from deployer.rehearsal.fidelity.fleet import Fleet
@@ -57,7 +57,7 @@ class Cloud:
         self.escapes = Escapes(self.clock)
         self.guard = Guard(self.escapes)
         self._ready = False
-        self._server = WsgiServer(self._app)
+        self._server = WsgiServer(self.app)
         self.url = self._server.url
         self.world = World(account, self.clock, machines(self.url), options or Options())
         self.fleet = Fleet(self.world)
@@ -101,7 +101,8 @@ class Cloud:
         self.guard.close()
         self._server.close()
 
-    def _app(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def app(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        """The whole cloud as one WSGI application."""
         body: bytes = environ["wsgi.input"].read()
         if not self._ready:
             reply = Reply(503, "text/plain", b"starting\n")
@@ -134,7 +135,7 @@ class Cloud:
         try:
             self._regions.prepare(call.service, call.region)
             return _through_wsgi(self._moto, call, self.world.account)
-        except DropConnection:
+        except Refusal:
             raise
         except Exception as error:
             traceback.print_exc(file=sys.stderr)

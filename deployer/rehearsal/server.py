@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from deployer.clock import Clock, SystemClock
 from deployer.rehearsal import extras
 from deployer.rehearsal.cloud import Cloud
 from deployer.rehearsal.hypervisors import KINDS, choose
+from deployer.rehearsal.machines.addresses import free_ssh_port
 from deployer.rehearsal.processes import ProcessId
 from deployer.rehearsal.statefile import Running, reap, remove, write
 
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threading.Event, clock: Clock) -> None:
-    ssh_port = _free_port()
+    ssh_port = free_ssh_port()
     added = extras.start()
     cloud = Cloud(
         machines=lambda url: choose(machines, state_dir=state_dir, cloud_url=url, ssh_port=ssh_port),
@@ -48,7 +49,7 @@ def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threadi
     )
     try:
         parent = ProcessId.of(parent_pid) if parent_pid else None
-        me = ProcessId.of(_own_pid())
+        me = ProcessId.of(os.getpid())
         if me is None:
             raise RuntimeError("this process has no entry in the process table")
         env = cloud.env() | added.env | _product_env(state_dir, ssh_port)
@@ -72,19 +73,6 @@ def _product_env(state_dir: Path, ssh_port: int) -> dict[str, str]:
         "DEPLOYER_SET": f"engine.runtime=process;access.port={ssh_port}",
         "DEPLOYER_MY_CIDR": "127.0.0.0/8",
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _own_pid() -> int:
-    import os
-
-    return os.getpid()
 
 
 if __name__ == "__main__":

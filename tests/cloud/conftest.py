@@ -49,30 +49,58 @@ def cloud(account: str) -> Iterator[Cloud]:
     made.close()
 
 
+class Front:
+    """One address for whichever cloud a test has, so that clients, which are slow to make, can be kept."""
+
+    def __init__(self) -> None:
+        self.app: Callable[..., Any] | None = None
+        self.server = WsgiServer(lambda environ, start_response: self.app(environ, start_response))
+        self._clients: dict[object, Any] = {}
+
+    def client(self, service: str, **options: Any) -> Any:
+        """A client, made on first use."""
+        key = (service, *sorted(options.items()))
+        if key not in self._clients:
+            self._clients[key] = client_of(self.server.url, service, **options)
+        return self._clients[key]
+
+
+@pytest.fixture(scope="session")
+def front() -> Iterator[Front]:
+    made = Front()
+    yield made
+    made.server.close()
+
+
 @pytest.fixture
-def boto(cloud: Cloud) -> Callable[..., Any]:
+def boto(cloud: Cloud, front: Front) -> Callable[..., Any]:
     """`boto("ec2")` is a client against the cloud."""
-
-    def make(service: str, **options: Any) -> Any:
-        return client_of(cloud.url, service, **options)
-
-    return make
+    front.app = cloud.app
+    return front.client
 
 
-@pytest.fixture
-def plain_moto() -> Iterator[Callable[[str], Any]]:
-    """`plain_moto("ec2")` is a client against moto without any of our rules, for the tests that pin its gaps."""
+@pytest.fixture(scope="session")
+def moto_front() -> Iterator[Front]:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
+    made = Front()
+    made.app = DomainDispatcherApplication(create_backend_app)
+    yield made
+    made.server.close()
+
+
+@pytest.fixture
+def plain_moto(moto_front: Front) -> Iterator[Callable[[str], Any]]:
+    """`plain_moto("ec2")` is a client against moto without any of our rules, for the tests that pin its gaps."""
     account = fresh_account()
-    app = DomainDispatcherApplication(create_backend_app)
+    app = moto_front.app
 
     def in_own_account(environ: dict[str, Any], start_response: Any) -> Any:
         return app(environ | {"HTTP_X_MOTO_ACCOUNT_ID": account}, start_response)
 
-    server = WsgiServer(in_own_account)
-    yield lambda service: client_of(server.url, service)
-    server.close()
+    moto_front.app = in_own_account
+    yield moto_front.client
+    moto_front.app = app
 
 
 @pytest.fixture

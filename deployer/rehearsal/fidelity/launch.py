@@ -12,6 +12,8 @@ from typing import Any
 
 from deployer.catalog import hardware
 from deployer.catalog.types import Hardware
+from deployer.errors import CapacityError
+from deployer.rehearsal.fidelity.call import Refusal
 from deployer.rehearsal.fidelity.fleet import Fleet
 from deployer.rehearsal.fidelity.metadata import metadata
 from deployer.rehearsal.fidelity.regional import partition_of
@@ -29,12 +31,21 @@ def install(world: World, fleet: Fleet, backend: Any) -> None:
 
     def run_instances(image_id: str, count: int, user_data: Any, groups: list[str], **options: Any) -> Any:
         _fill_from_template(backend, options)
+        addresses = _addresses(world, count)
         reservation = original(image_id, count, user_data, groups, **options)
-        for instance in reservation.instances:
-            _finish(world, fleet, backend, instance, options)
+        for instance, address in zip(reservation.instances, addresses, strict=True):
+            _finish(world, fleet, backend, instance, address, options)
         return reservation
 
     backend.run_instances = run_instances
+
+
+def _addresses(world: World, count: int) -> list[str]:
+    """Taken before anything is made: this host's addresses are its capacity."""
+    try:
+        return [world.hypervisor.allocate_address() for _ in range(count)]
+    except CapacityError as error:
+        raise Refusal("InsufficientInstanceCapacity", error.message, 500) from error
 
 
 def _fill_from_template(backend: Any, options: dict[str, Any]) -> None:
@@ -44,12 +55,11 @@ def _fill_from_template(backend: Any, options: dict[str, Any]) -> None:
         options["metadata_options"] = data.get("MetadataOptions") or {}
 
 
-def _finish(world: World, fleet: Fleet, backend: Any, instance: Any, options: Mapping[str, Any]) -> None:
+def _finish(world: World, fleet: Fleet, backend: Any, instance: Any, address: str, options: Mapping[str, Any]) -> None:
     form = world.current.form if world.current else {}
     for volume in _volumes(backend, instance):
         _finish_volume(form, instance, volume)
     tags = tag_specifications(form)
-    address = world.hypervisor.allocate_address()
     for interface in instance.nics.values():
         # The primary interface made by a launch goes with its instance unless the request says otherwise.
         interface.delete_on_termination = True

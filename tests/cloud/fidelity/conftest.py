@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from deployer.rehearsal.cloud import REGION
+from deployer.rehearsal.fidelity.images import IMAGES
 from deployer.rehearsal.machines.base import MachineLaunch, MachineState
 
 AMAZON_LINUX = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{}"
@@ -48,9 +50,12 @@ class Ec2:
 
 @pytest.fixture
 def ec2(boto: Callable[..., Any]) -> Ec2:
-    ssm = boto("ssm")
-    found = {a: ssm.get_parameter(Name=AMAZON_LINUX.format(a))["Parameter"]["Value"] for a in ("x86_64", "arm64")}
-    return Ec2(boto("ec2"), found["x86_64"], found["arm64"])
+    return Ec2(boto("ec2"), *(image_called(AMAZON_LINUX.format(a)) for a in ("x86_64", "arm64")))
+
+
+def image_called(parameter: str) -> str:
+    """The id of the image a public parameter names in the default region."""
+    return next(image.id_in(REGION) for image in IMAGES if parameter in image.parameters)
 
 
 @pytest.fixture
