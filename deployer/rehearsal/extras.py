@@ -19,8 +19,13 @@ class Extras:
 
 def start() -> Extras:
     """Start the weight server; synthetic models are kept in the user's cache directory between runs."""
-    from deployer.rehearsal.substitutions import substitutions
     from deployer.rehearsal.weights import WeightServer
 
+    try:
+        from deployer.rehearsal.substitutions import substitutions
+
+        told = substitutions()
+    except ImportError:
+        told = ["weights: a synthetic model of the same architecture, served from this machine"]
     server = WeightServer(user_cache_path("deployer") / "rehearsal").start()
-    return Extras({"DEPLOYER_MIRROR_MODELSCOPE": server.url}, substitutions(), server.close)
+    return Extras({"DEPLOYER_MIRROR_MODELSCOPE": server.url}, told, server.close)
