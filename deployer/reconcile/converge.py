@@ -128,7 +128,7 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
         if launched[0].place is None:
             # An interrupted launch had made it, maybe for another version of the spec: look at it like at any other.
             return replace(converge(op, deployment), plan=plan)
-        record = _described(op, deployment, launched[0])
+        record = launched[0].record
     old_groups = tuple(s.name for s in plan.steps if s.kind == "security-group" and s.action == "delete")
     return Converged(plan, record, record.ids["instance"], others, old_groups, observed.record)
 
@@ -284,20 +284,4 @@ def _launch_plan(
         group=chosen_group,
         image=facts["image"],
         generation=generation,
-    )
-
-
-def _described(op: Operation, deployment: Deployment, launched: Launched) -> Record:
-    """The record with what only the launch could know: type, generation, login."""
-    spec, _ = ec2_parts(deployment)
-    record = launched.record
-    login = launched.image.login if spec.access.user == "auto" else spec.access.user
-    place = launched.place
-    kind = place.instance_type if place else record.endpoint.instance_type
-    return op.write(
-        replace(
-            record,
-            endpoint=replace(record.endpoint, instance_type=kind),
-            access=replace(record.access, user=login),
-        )
     )

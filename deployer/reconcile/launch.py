@@ -42,11 +42,10 @@ class Launch:
 
 @dataclass(frozen=True)
 class Launched:
-    """image: what was booted. place: where; None when an interrupted run had launched it and only AWS knows."""
+    """place: where; None when an interrupted run had launched it, maybe with other parameters."""
 
     record: Record
     instance_id: str
-    image: Image
     place: Place | None
 
 
@@ -127,6 +126,7 @@ def _try(op: Operation, plan: Launch, record: Record, place: Place) -> Launched:
     intent = record.intent
     image = _image_for(op, plan, place)
     spec, _ = ec2_parts(plan.deployment)
+    login = image.login if spec.access.user == "auto" else spec.access.user
     tags = TagSet(op.names.stack, intent.generation, plan.desired.spec_digest, record.expires_at, spec.tags)
     request = build(
         place,
@@ -153,8 +153,10 @@ def _try(op: Operation, plan: Launch, record: Record, place: Place) -> Launched:
         launched_at=op.clock.now(),
         generation=intent.generation,
         launch_digest=plan.desired.launch_digest if launched_in else "",
+        endpoint=replace(record.endpoint, instance_type=intent.instance_type),
+        access=replace(record.access, user=login),
     )
-    return Launched(op.write(done), instance_id, image, launched_in)
+    return Launched(op.write(done), instance_id, launched_in)
 
 
 def _run(op: Operation, request: Mapping[str, object]) -> str:

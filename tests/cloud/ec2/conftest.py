@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
+from deployer.aws.session import Aws, connect
 from deployer.clock import SystemClock
 from deployer.decide.decide import decide
 from deployer.decide.types import Deployment
@@ -42,6 +45,8 @@ lifetime:
 tags:
   team: research
 """
+
+_session = boto3.Session(aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY)
 
 DEFAULTS: dict[str, Any] = {
     "name": "demo",
@@ -84,10 +89,14 @@ class Operator:
     events: list[Event] = field(default_factory=list)
     healthy: bool = True
     seen: list[str] = field(default_factory=list)
+    aws: Aws | None = None
 
     def target(self, **more: Any) -> Ec2Target:
-        """A new process's target: nothing remembered."""
-        return Ec2Target(self.settings, REGION, SystemClock(), self.events.append, verify=self._verify, **more)
+        """A target that remembers nothing of the stack; only the connection is shared, to save time."""
+        made = Ec2Target(self.settings, REGION, SystemClock(), self.events.append, verify=self._verify, **more)
+        self.aws = self.aws or connect(REGION, self.settings)
+        made._connected = self.aws
+        return made
 
     def up(self, extra: str = "", **values: Any) -> Any:
         """Decide and bring up."""
@@ -100,6 +109,10 @@ class Operator:
     def deployment(self, extra: str = "", **values: Any) -> Deployment:
         """A decided stack."""
         return deployment_of(self.settings, extra, **values)
+
+    def parsed(self, values: dict[str, Any]) -> Deployment:
+        """A decided stack from a spec as plain values."""
+        return decide(parse_spec(json.dumps(values), "demo.yaml", environ={}, overrides={}), self.settings)
 
     def fault(self, **fields: Any) -> None:
         """Arm one fault of the embedded AWS."""
@@ -119,9 +132,7 @@ class Operator:
 
     def instances(self) -> list[Any]:
         """Instances that are not terminated, as boto3 shows them."""
-        from boto3 import Session
-
-        client = Session().client("ec2", region_name=REGION, endpoint_url=self.cloud.url)
+        client = _session.client("ec2", region_name=REGION, endpoint_url=self.cloud.url)
         pages = client.get_paginator("describe_instances").paginate()
         found = [one for page in pages for group in page["Reservations"] for one in group["Instances"]]
         return [one for one in found if one["State"]["Name"] not in ("terminated", "shutting-down")]
@@ -143,6 +154,8 @@ def operator(cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> O
             monkeypatch.delenv(name)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
+    # One session reads the service models once for all tests; its clients still take the endpoint of each test.
+    monkeypatch.setattr(boto3, "Session", lambda **_options: _session)
     return Operator(cloud, Settings.from_env(environ))
 
 

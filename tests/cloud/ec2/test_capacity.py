@@ -1,0 +1,94 @@
+"""Where AWS has room, and what a person is told when it has not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+CAPACITY = {"service": "ec2", "operation": "RunInstances", "code": "InsufficientInstanceCapacity", "times": 0}
+
+
+def outcomes(operator: Any) -> list[tuple[str, str, str]]:
+    return [(a["instance_type"], a["zone"], a["outcome"]) for a in operator.named("attempt")]
+
+
+def test_an_empty_zone_sends_the_launch_to_the_next(operator: Any) -> None:
+    operator.fault(**{**CAPACITY, "times": 1})
+    result = operator.up()
+    tried = outcomes(operator)
+    assert [outcome for *_, outcome in tried] == ["refused", "launched"]
+    assert tried[0][1] != tried[1][1]
+    [one] = operator.instances()
+    assert one["InstanceId"] == result.instance_id
+    assert one["Placement"]["AvailabilityZone"] == tried[1][1]
+    refused = operator.named("attempt")[0]
+    assert refused["aws_code"] == "InsufficientInstanceCapacity"
+    assert refused["request_id"]
+
+
+def test_an_empty_type_sends_the_launch_to_the_fallback_decided_anew(operator: Any) -> None:
+    operator.fault(**CAPACITY, where={"InstanceType": "g5.xlarge"})
+    operator.up()
+    [one] = operator.instances()
+    assert one["InstanceType"] == "g5.2xlarge"
+    assert operator.target().list_stacks()[0].instance_type == "g5.2xlarge"
+    operator.events.clear()
+    assert operator.up().changes == 0
+
+
+def test_no_room_anywhere_leaves_nothing_that_costs_money(operator: Any, refused: Callable[..., Any]) -> None:
+    operator.fault(**CAPACITY)
+    error = refused(operator.up)
+    assert error.exit_code == 4
+    tried = outcomes(operator)
+    assert {kind for kind, *_ in tried} == {"g5.xlarge", "g5.2xlarge"}
+    for kind, zone, _ in tried:
+        assert f"{kind} in {zone}" in error.message
+    assert operator.instances() == []
+    assert operator.target().list_stacks()[0].phase == "no-capacity"
+    operator.cloud.faults.clear()
+    operator.up()
+    assert len(operator.instances()) == 1
+    operator.down()
+    assert operator.resources() == []
+
+
+@pytest.mark.parametrize("code", ["VcpuLimitExceeded", "UnauthorizedOperation", "InvalidParameterValue"])
+def test_quota_permission_and_parameters_stop_at_once(operator: Any, refused: Callable[..., Any], code: str) -> None:
+    operator.fault(**{**CAPACITY, "code": code})
+    error = refused(operator.up)
+    assert error.exit_code == 3
+    assert "ec2:RunInstances" in error.message
+    assert error.hint
+    assert len(operator.named("attempt")) == 1
+    operator.cloud.faults.clear()
+    # Nothing can have been launched, so `down` does not wait for something to show.
+    operator.events.clear()
+    operator.down()
+    assert not [event for event in operator.named("waiting") if "interrupted launch" in event["what"]]
+    assert operator.resources() == []
+
+
+def test_a_type_that_only_zone_b_offers_lands_there(operator: Any) -> None:
+    operator.up(instance_type="g6e.xlarge", fallbacks="")
+    assert operator.instances()[0]["Placement"]["AvailabilityZone"] == "cn-northwest-1b"
+
+
+def test_a_type_that_the_subnets_zone_does_not_offer_is_refused(
+    operator: Any, boto: Callable[..., Any], refused: Callable[..., Any]
+) -> None:
+    zone = [{"Name": "availability-zone", "Values": ["cn-northwest-1a"]}]
+    subnet = boto("ec2").describe_subnets(Filters=zone)["Subnets"][0]["SubnetId"]
+    network = f"network:\n  subnet: {subnet}\n"
+    error = refused(lambda: operator.up(network, instance_type="g6e.xlarge", fallbacks=""))
+    assert error.exit_code == 3
+    assert "only in cn-northwest-1b" in error.message
+    assert operator.instances() == []
+
+
+def test_a_profile_that_ec2_does_not_see_yet_is_waited_for(operator: Any) -> None:
+    operator.cloud.world.options = operator.cloud.world.options.changed({"profile_lag_seconds": 1.0})
+    operator.up()
+    assert len(operator.instances()) == 1
