@@ -133,8 +133,9 @@ class Cloud:
     def _forward(self, call: Call) -> Reply:
         """Let moto do the work, in this cloud's account."""
         try:
-            self._regions.prepare(call.service, call.region)
-            return _through_wsgi(self._moto, call, self.world.account)
+            environ = _environ(call, self.world.account)
+            self._regions.prepare(_module(self._moto, environ), call.region)
+            return _through_wsgi(self._moto, environ)
         except Refusal:
             raise
         except Exception as error:
@@ -152,11 +153,24 @@ def _moto_app() -> Any:
     return DomainDispatcherApplication(create_backend_app)
 
 
-def _through_wsgi(app: Any, call: Call, account: str) -> Reply:
-    environ = dict(call.environ)
-    environ["wsgi.input"] = io.BytesIO(call.body)
-    environ["CONTENT_LENGTH"] = str(len(call.body))
-    environ["HTTP_X_MOTO_ACCOUNT_ID"] = account
+def _environ(call: Call, account: str) -> dict[str, Any]:
+    return dict(call.environ) | {
+        "wsgi.input": io.BytesIO(call.body),
+        "CONTENT_LENGTH": str(len(call.body)),
+        "HTTP_X_MOTO_ACCOUNT_ID": account,
+    }
+
+
+def _module(app: Any, environ: dict[str, Any]) -> str:
+    """Moto's name for the service of a signed request, found as moto finds it. Raises LookupError when it has none."""
+    host = app.infer_service_region_host(environ, environ["PATH_INFO"])
+    module = app.get_backend_for_host(host)
+    if module is None:
+        raise LookupError(f"moto has nothing for {host}")
+    return str(module)
+
+
+def _through_wsgi(app: Any, environ: dict[str, Any]) -> Reply:
     started: list[tuple[str, list[tuple[str, str]]]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], _exc: object = None) -> None:
