@@ -6,6 +6,7 @@ import base64
 import binascii
 import gzip
 import posixpath
+import shlex
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -160,3 +161,13 @@ def _mode(permissions: Any) -> int:
                 return int(str(permissions), 8)
             except ValueError:
                 raise UserDataError(f"permissions {permissions!r} are not octal") from None
+
+
+def words_of(command: tuple[str, ...] | str) -> list[str]:
+    """The words of a runcmd entry. A line for a shell counts as its words when no shell is needed to read it."""
+    if not isinstance(command, str):
+        return list(command)
+    try:
+        return [] if set(command) & set("|&;<>()$`*?~\n") else shlex.split(command)
+    except ValueError:
+        return []

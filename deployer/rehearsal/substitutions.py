@@ -1,0 +1,33 @@
+"""What a rehearsal replaces, in plain sentences for the report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from deployer.rehearsal.engine.locate import find_engine
+from deployer.rehearsal.machines.process import ENGINE_THREADS
+
+
+def substitutions(kind: str = "process", environ: Mapping[str, str] | None = None) -> list[str]:
+    """One sentence for each thing that is not what the spec names. kind: of machine. environ: finds llama-server."""
+    engine = find_engine(os.environ if environ is None else environ)
+    if engine.real:
+        program = f"llama.cpp is {engine.argv[0]} on this computer's CPU instead of the build for the instance type."
+    else:
+        program = "llama.cpp is that of the xllamacpp wheel on this computer's CPU instead of the named build or image."
+    return [
+        "AWS is an embedded emulation on loopback: nothing is bought and no account is used.",
+        _MACHINES.get(kind, f"The instance is a machine of kind {kind} on this computer."),
+        "The weights are a synthetic model of a few MB with the real model's architecture (dense or mixture of experts) "
+        "and an MTP head where the real file has one, served by a local hub under the real file's name.",
+        program,
+        f"llama.cpp computes with {ENGINE_THREADS} thread whatever the spec says, so speed and acceptance say nothing "
+        "about the real model and hardware.",
+    ]
+
+
+_MACHINES = {
+    "process": "The instance is a set of processes of this computer with an address and a folder of its own: "
+    "no kernel, GPU, container or memory limit of the instance type; units, user-data, metadata and ssh are real.",
+}
