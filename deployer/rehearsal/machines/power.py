@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 
 from deployer.clock import Clock
-
-#: How often the clock is looked at, seconds; it may be one that jumps.
-_POLL = 0.2
+from deployer.rehearsal.machines.alarm import Alarm
 
 
 class PowerSwitch:
@@ -17,8 +14,7 @@ class PowerSwitch:
     def __init__(self, act: Callable[[str], None], clock: Clock) -> None:
         self._act = act
         self._clock = clock
-        self._lock = threading.Lock()
-        self._cancel: threading.Event | None = None
+        self._alarm = Alarm(clock)
 
     def shutdown(self, arguments: Sequence[str]) -> tuple[int, str]:
         """`[-h|-P|-H|-r] [now|+MINUTES]` or `-c`; exit status and what is printed."""
@@ -38,24 +34,8 @@ class PowerSwitch:
 
     def schedule(self, what: str, seconds: float) -> None:
         """Do it after that long, instead of whatever was scheduled before."""
-        self.cancel()
-        cancelled = threading.Event()
-        due = self._clock.now() + seconds
-
-        def wait() -> None:
-            while self._clock.now() < due:
-                if cancelled.wait(_POLL):
-                    return
-            if not cancelled.is_set():
-                self._act(what)
-
-        with self._lock:
-            self._cancel = cancelled
-        threading.Thread(target=wait, name="shutdown", daemon=True).start()
+        self._alarm.set(self._clock.now() + seconds, lambda: self._act(what))
 
     def cancel(self) -> None:
         """Forget what was scheduled."""
-        with self._lock:
-            if self._cancel is not None:
-                self._cancel.set()
-            self._cancel = None
+        self._alarm.cancel()

@@ -44,6 +44,7 @@ class Service:
         self._surroundings = surroundings
         self._clock = clock
         self._stopping = threading.Event()
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._starts: deque[float] = deque(maxlen=max(1, unit.start_limit[0]))
@@ -53,39 +54,53 @@ class Service:
         """Process id of the main process while it runs."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and has not ended for good."""
+        return self._thread is not None and self._thread.is_alive()
+
     def start(self) -> bool:
-        """Start it unless it runs. False when the program could not be started, or a oneshot failed."""
-        if self._thread is not None and self._thread.is_alive():
-            return True
-        self._stopping.clear()
-        self._starts.clear()
-        if not self._spawn():
-            return False
-        self._thread = threading.Thread(target=self._watch, name=self.unit.name, daemon=True)
-        self._thread.start()
-        if self.unit.oneshot:
+        """Start it unless it runs. False when it could not be started, a oneshot failed, or stop came first."""
+        with self._lock:
+            if not self.runs:
+                if not self._spawn():
+                    return False
+                self._thread = threading.Thread(target=self._watch, name=self.unit.name, daemon=True)
+                self._thread.start()
+        if self.unit.oneshot and self._thread is not None:
             self._thread.join()
             return self.state != "failed"
         return True
 
     def stop(self) -> None:
-        """SIGTERM, TimeoutStopSec, SIGKILL; returns when no process of the service is left."""
+        """SIGTERM, TimeoutStopSec, SIGKILL; returns when no process of the service is left. It never starts again."""
         self._stopping.set()
-        if self.state in ("active", "activating"):
-            self.state = "deactivating"
         scope, now = self._surroundings.scope, self._clock.monotonic
+        with self._lock:
+            if self.state in ("active", "activating"):
+                self.state = "deactivating"
         if self.unit.kill_all:
-            processes.send(scope, signal.SIGTERM)
-        elif self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-        processes.wait_until_empty(scope, self.unit.stop_seconds, now)
-        processes.kill(scope, clock=now)
+            processes.end(scope, patience=self.unit.stop_seconds, clock=now)
+        else:
+            self._end_main()
+            processes.kill(scope, clock=now)
         if self._thread is not None:
             self._thread.join()
         if self.state == "deactivating":
             self.state = "inactive"
 
+    def _end_main(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(self.unit.stop_seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
     def _spawn(self) -> bool:
+        if self._stopping.is_set():
+            return False
         around = self._surroundings
         self._starts.append(self._clock.monotonic())
         around.log.parent.mkdir(parents=True, exist_ok=True)
@@ -109,14 +124,16 @@ class Service:
         return True
 
     def _watch(self) -> None:
+        assert self._process is not None
         while True:
-            assert self._process is not None
             status = self._process.wait()
             self.exits.append(status)
+            if self._stopping.is_set():
+                return
             # What the main process leaves behind goes with it, as systemd empties a service's cgroup.
-            if not self._stopping.is_set():
-                processes.end(self._surroundings.scope, patience=self.unit.stop_seconds, clock=self._clock.monotonic)
-            if self._stopping.is_set() or not self._again(status):
+            patience = self.unit.stop_seconds if self.unit.kill_all else 0.0
+            processes.end(self._surroundings.scope, patience=patience, clock=self._clock.monotonic)
+            if not self._again(status):
                 return
 
     def _again(self, status: int) -> bool:
@@ -137,7 +154,8 @@ class Service:
         self.state = "activating"
         if self._stopping.wait(unit.restart_seconds):
             return False
-        return self._spawn()
+        with self._lock:
+            return self._spawn()
 
 
 def _told(status: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deployer.rehearsal.engine.locate import EngineCommand, wrapper_script
-from deployer.rehearsal.machines.commands import Commands
+from deployer.rehearsal.machines.commands import NAMES, Commands
 from deployer.rehearsal.machines.processes import SCOPE
 from deployer.rehearsal.machines.service import Surroundings
 from deployer.rehearsal.machines.units import Unit, expand
@@ -56,7 +56,7 @@ class Inside:
             parts = unit.environment["PYTHONPATH"].split(":")
             environment["PYTHONPATH"] = ":".join(str(self.root / part.lstrip("/")) for part in parts if part)
         return Surroundings(
-            argv=self._argv(expand(unit.command, environment)),
+            argv=self._argv(expand(unit.command, environment), self._programs(unit.name)),
             environment=environment,
             folder=self.root,
             log=self.root / ("dev/console" if unit.console else f"var/log/units/{unit.name}.log"),
@@ -64,9 +64,12 @@ class Inside:
             say=self.say,
         )
 
-    def _argv(self, words: list[str]) -> list[str]:
+    def _argv(self, words: list[str], programs: Path) -> list[str]:
         program = words[0]
-        if program.rpartition("/")[2].startswith("python3"):
+        name = program.rpartition("/")[2]
+        if name in NAMES:
+            return [str(programs / name), *words[1:]]
+        if name.startswith("python3"):
             # This Python, without its site-packages: on the box there is only the standard library.
             return [sys.executable, "-S", "-P", *words[1:]]
         own = self.root / program.lstrip("/")
