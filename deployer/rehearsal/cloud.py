@@ -96,7 +96,8 @@ class Cloud:
             return self.inventory.document()
 
     def close(self) -> None:
-        """Halt every machine and stop serving."""
+        """Take no more calls, halt every machine, stop serving."""
+        self._ready = False
         self.world.hypervisor.close()
         self.guard.close()
         self._server.close()
@@ -105,7 +106,7 @@ class Cloud:
         """The whole cloud as one WSGI application."""
         body: bytes = environ["wsgi.input"].read()
         if not self._ready:
-            reply = Reply(503, "text/plain", b"starting\n")
+            reply = Reply(503, "text/plain", b"not serving now\n")
         elif environ["PATH_INFO"].startswith(Control.PREFIX):
             reply = self._control.answer(environ, body)
         elif (call := parse(environ, body)) is None:
