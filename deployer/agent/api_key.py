@@ -27,11 +27,12 @@ def obtain(config: Config, phase: Phase, stop: Stop) -> str:
     if config.key_parameter is None:
         try:
             with open(config.key_file, encoding="utf-8") as stream:
-                key = stream.readline().strip()
+                words = [line.strip() for line in stream if not line.startswith("#")]
         except OSError as error:
             raise phase.failure("key_rejected", "the API key file: %s" % error) from None
+        key = "".join(words[:1])
         if not key:
-            raise phase.failure("key_rejected", "the API key file %s is empty" % config.key_file)
+            raise phase.failure("key_rejected", "no key in the API key file %s" % config.key_file)
         phase.console.hide(key)
         return key
     deadline = time.monotonic() + config.key_s

@@ -21,8 +21,8 @@ PROGRESS_SECONDS = 2.0
 #: Log lines that go with a failure.
 LOG_LINES = 20
 MESSAGE_CHARACTERS = 600
-#: errno of a disk that takes no more.
-OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT)
+#: errno of a disk that takes no more, by its size, a quota or a limit on files.
+OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Console:

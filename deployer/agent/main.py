@@ -91,7 +91,7 @@ class Agent:
         with Phase(self._console, "ready") as phase:
             phase.result(detail=engine.wait_ready(phase))
         try:
-            supervise(self._console, process, engine, stop)
+            supervise(self._console, process, engine, stop, 2 * config.retry_s)
         except AgentFailure as failure:
             self._console.fail(failure)
             raise

@@ -16,8 +16,11 @@ MAX_PAUSE_SECONDS = 30.0
 _POLL_SECONDS = 0.2
 
 
-def supervise(console: Console, process: EngineProcess, engine: Engine, stop: Stop) -> None:
-    """Never returns. Raises Stopped, or AgentFailure when it crashed MAX_CRASHES times within WINDOW_SECONDS."""
+def supervise(console: Console, process: EngineProcess, engine: Engine, stop: Stop, first_pause: float) -> None:
+    """Never returns. first_pause: seconds before the second start.
+
+    Raises Stopped, or AgentFailure when it failed MAX_CRASHES times within WINDOW_SECONDS.
+    """
     crashes: list[float] = []
     while True:
         failure = _watch(process, stop)
@@ -28,7 +31,7 @@ def supervise(console: Console, process: EngineProcess, engine: Engine, stop: St
                 text = "it failed %d times within %d s; the last time: " % (len(crashes), WINDOW_SECONDS)
                 raise AgentFailure("engine", failure.code, text + failure.message, failure.log)
             console.fail(failure, "restarting")
-            stop.pause(min(MAX_PAUSE_SECONDS, 2.0 ** (len(crashes) - 1)))
+            stop.pause(min(MAX_PAUSE_SECONDS, first_pause * 2.0 ** (len(crashes) - 1)))
             failure = _start_again(console, process, engine)
 
 

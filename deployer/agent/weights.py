@@ -65,8 +65,9 @@ class _Weights:
             known = record["url"] in [source.url for source in self._config.sources]
             good = record["sha256"] == pin if pin else known
         else:
-            record = {"sha256": pin, "by": "spec"}
             good = pin is not None and self._digest(self._final) == pin
+            if good:
+                record = self._record(self._final, str(pin), "spec", "")
         if good:
             self._phase.result(message="already here")
             self._done(here.st_size, record["sha256"], record["by"])
@@ -169,10 +170,11 @@ class _Weights:
                 self._stop.check()
         return digest.hexdigest()
 
-    def _record(self, path: str, sha256: str, by: str | None, url: str) -> None:
+    def _record(self, path: str, sha256: str, by: str | None, url: str) -> dict[str, Any]:
         here = os.stat(path)
         record = {"size": here.st_size, "mtime_ns": here.st_mtime_ns, "sha256": sha256, "by": by, "url": url}
         write_json(self._final + ".json", record)
+        return record
 
     def _done(self, size: int, sha256: str, by: str | None, **detail: int) -> None:
         self._phase.result(percent=100, bytes=size, total_bytes=size)
