@@ -11,13 +11,16 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 from deployer.clock import Clock, SystemClock
-from deployer.rehearsal import extras
 from deployer.rehearsal.cloud import Cloud
 from deployer.rehearsal.hypervisors import KINDS, choose
 from deployer.rehearsal.machines.addresses import free_ssh_port
 from deployer.rehearsal.processes import ProcessId
 from deployer.rehearsal.statefile import Running, reap, remove, write
+from deployer.rehearsal.substitutions import substitutions
+from deployer.rehearsal.weights import WeightServer
 
 #: How often the parent is looked for, in seconds.
 PARENT_POLL_SECONDS = 0.25
@@ -45,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threading.Event, clock: Clock) -> None:
     ssh_port = free_ssh_port()
-    added = extras.start()
+    # Synthetic models are the same for every sandbox of a person, and kept between runs.
+    weights = WeightServer(user_cache_path("deployer") / "rehearsal").start()
     cloud = Cloud(
         machines=lambda url: choose(machines, state_dir=state_dir, cloud_url=url, ssh_port=ssh_port),
         clock=clock,
@@ -56,9 +60,9 @@ def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threadi
         me = ProcessId.of(os.getpid())
         if me is None:
             raise RuntimeError("this process has no entry in the process table")
-        env = cloud.env() | added.env | _product_env(state_dir, ssh_port)
+        env = cloud.env() | _product_env(state_dir, ssh_port, weights.url)
         kind = cloud.world.hypervisor.kind
-        write(state_dir, Running(me, cloud.url, kind, env, [f"machines: {kind}", *added.substitutions]))
+        write(state_dir, Running(me, cloud.url, kind, env, substitutions(kind)))
         gc.freeze()
         gc.enable()
         while not stop.wait(PARENT_POLL_SECONDS if parent_pid else None):
@@ -67,7 +71,7 @@ def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threadi
     finally:
         remove(state_dir)
         cloud.close()
-        added.close()
+        weights.close()
         _keep_consoles(cloud, state_dir / "consoles")
         reap(state_dir)
 
@@ -80,13 +84,14 @@ def _keep_consoles(cloud: Cloud, folder: Path) -> None:
             (folder / f"{box.id}.log").write_bytes(text)
 
 
-def _product_env(state_dir: Path, ssh_port: int) -> dict[str, str]:
-    """Configuration a person could set just as well: where keys live, which runtime, which port."""
+def _product_env(state_dir: Path, ssh_port: int, weights_url: str) -> dict[str, str]:
+    """Configuration a person could set just as well: where keys and weights live, which runtime, which port."""
     return {
         "AWS_CONFIG_FILE": "/dev/null",
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         "DEPLOYER_HOME": str(state_dir / "home"),
         "DEPLOYER_SET": f"engine.runtime=process;access.port={ssh_port}",
+        "DEPLOYER_MIRROR_MODELSCOPE": weights_url,
         "DEPLOYER_MY_CIDR": "127.0.0.0/8",
     }
 
