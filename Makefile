@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check lock dist clean
+.PHONY: setup demo test check dist bench picture lock clean
 
 setup: $(STAMP)
 
 $(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, for example: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -28,6 +29,13 @@ check: setup
 
 dist: setup
 	$(BIN)/python -m build --no-isolation --wheel --outdir dist
+
+bench: setup
+	$(BIN)/python bench/startup.py
+	$(BIN)/python bench/rehearse.py
+
+picture: setup
+	$(BIN)/python bench/picture.py
 
 lock:
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --extra rehearsal --extra dev pyproject.toml -o requirements.lock

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Mapping
 from typing import TextIO
 
 from deployer.events import Event, Json
+from deployer.views.table import Page
 
 
 def print_document(document: Event, stream: TextIO, *, colour: bool, width: int | None) -> None:
@@ -33,7 +35,8 @@ def print_document(document: Event, stream: TextIO, *, colour: bool, width: int 
         case "sandbox.stopped":
             stream.write("the sandbox is gone\n" if fields["was_running"] else "no sandbox was running\n")
         case _:
-            _print_rich(document, stream, colour=colour, width=width)
+            page = Page(width or shutil.get_terminal_size().columns, colour)
+            stream.write("\n".join(_lines(document, page)) + "\n")
 
 
 def _strings(value: Json) -> list[str]:
@@ -56,18 +59,17 @@ def _sandbox_started(fields: Mapping[str, Json]) -> str:
     return said + '\nnext, in every shell that should use it:\n  eval "$(deployer sandbox env)"\n'
 
 
-def _print_rich(document: Event, stream: TextIO, *, colour: bool, width: int | None) -> None:
-    from deployer.views import console, plan, stacks
+def _lines(document: Event, page: Page) -> list[str]:
+    from deployer.views import plan, stacks
 
     match document.name:
         case "plan":
-            shown = plan.plan_view(document.fields)
+            return plan.plan_lines(document.fields, page)
         case "stacks":
-            shown = stacks.stacks_view(document.fields)
+            return stacks.stacks_lines(document.fields, page)
         case "status":
-            shown = stacks.status_view(document.fields)
+            return stacks.status_lines(document.fields, page)
         case "sandbox.status":
-            shown = stacks.tree_view(document.fields)
+            return stacks.tree_lines(document.fields)
         case _:
             raise ValueError(f"no view for the document {document.name!r}")
-    console.write(shown, stream, colour=colour, width=width)

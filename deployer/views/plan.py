@@ -5,27 +5,33 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
 from deployer.events import Json
+from deployer.views.table import Cell, Page, Row, Style
 from deployer.views.units import size
 
-_ACTION_STYLES = {"create": "green", "keep": "bright_black", "update": "yellow", "replace": "yellow", "delete": "red"}
-_ACTION_SIGNS = {"create": "+", "keep": "=", "update": "~", "replace": "±", "delete": "-"}
+_ACTIONS: dict[str, tuple[str, Style]] = {
+    "create": ("+", "green"),
+    "keep": ("=", "dim"),
+    "update": ("~", "yellow"),
+    "replace": ("±", "yellow"),
+    "delete": ("-", "red"),
+}
+
+#: Longest shown value of a decision before it is wrapped, in characters.
+_VALUE_WIDTH = 40
 
 
-def plan_view(plan: Mapping[str, Json]) -> RenderableType:
-    """The document of `plan --json` as tables."""
-    parts: list[RenderableType] = [_title(plan), _decisions(plan.get("decisions")), *_memory(_mapping(plan, "memory"))]
-    parts += _engine(_mapping(plan, "engine"))
-    parts += _steps(plan.get("steps"))
+def plan_lines(plan: Mapping[str, Json], page: Page) -> list[str]:
+    """The document of `plan --json` as lines."""
+    lines = _title(plan, page)
+    lines += _decisions(plan.get("decisions"), page)
+    lines += _memory(_mapping(plan, "memory"), page)
+    lines += _engine(_mapping(plan, "engine"), page)
+    lines += _steps(plan.get("steps"), page)
     count = plan.get("user_data_bytes")
     if isinstance(count, int) and count:
-        parts.append(Text(f"\nuser data {count:,} of 16,384 bytes"))
-    return Group(*parts)
+        lines += ["", f"user data {count:,} of 16,384 bytes"]
+    return lines
 
 
 def _mapping(fields: Mapping[str, Json], name: str) -> Mapping[str, Json]:
@@ -41,19 +47,10 @@ def _number(value: Json) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _title(plan: Mapping[str, Json]) -> Text:
+def _title(plan: Mapping[str, Json], page: Page) -> list[str]:
     hardware = _mapping(plan, "hardware")
-    place = plan.get("region") or "this machine"
-    title = Text()
-    title.append(str(plan.get("stack")), style="bold")
-    title.append(f" on {hardware.get('name') or plan.get('target')} in {place}")
-    facts = _hardware(hardware)
-    if facts:
-        title.append(f"\n{facts}", style="bright_black")
-    return title
-
-
-def _hardware(hardware: Mapping[str, Json]) -> str:
+    place = f"{hardware.get('name')} in {plan['region']}" if plan.get("region") else "this machine"
+    lines = [f"{page.paint(str(plan.get('stack')), 'bold')} on {place}"]
     words = [str(hardware["cpu"])] if hardware.get("cpu") else []
     if hardware.get("cores"):
         words.append(f"{hardware['cores']} cores")
@@ -62,64 +59,53 @@ def _hardware(hardware: Mapping[str, Json]) -> str:
     gpu = _mapping(hardware, "gpu")
     if gpu:
         words.append(f"{gpu.get('count')} × {gpu.get('name')} {size(_number(gpu.get('vram_mib')) * 2**20)}")
-    return ", ".join(words)
+    return [*lines, page.paint(", ".join(words), "dim")] if words else lines
 
 
-def _grid(title: str, *columns: str) -> Table:
-    table = Table(
-        title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False
-    )
-    for style in columns:
-        table.add_column(style=style, overflow="fold")
-    return table
+def _decisions(value: Json, page: Page) -> list[str]:
+    rows: list[Row] = [
+        [Cell(str(row.get("name")), "bold"), _shown(row.get("value")), f"{row.get('reason')} [{row.get('source')}]"]
+        for row in _rows(value)
+    ]
+    return ["", page.paint("Decisions", "bold"), *page.table(rows, limits={1: _VALUE_WIDTH})]
 
 
-def _decisions(value: Json) -> Table:
-    table = _grid("Decisions", "bold", "", "")
-    table.columns[1].max_width = 40
-    for row in _rows(value):
-        chosen = row.get("value")
-        shown = {None: "—", True: "yes", False: "no"}.get(chosen) if isinstance(chosen, bool | None) else str(chosen)
-        why = Text(str(row.get("reason") or "")).append(f"  ({row.get('source')})", style="bright_black")
-        table.add_row(f"  {row.get('name')}", shown, why)
-    return table
+def _shown(value: Json) -> str:
+    match value:
+        case None:
+            return "—"
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return str(value)
 
 
-def _memory(memory: Mapping[str, Json]) -> list[RenderableType]:
+def _memory(memory: Mapping[str, Json], page: Page) -> list[str]:
     if not memory:
         return []
-    fits = bool(memory.get("fits"))
     need, have = size(_number(memory.get("need_bytes"))), size(_number(memory.get("have_bytes")))
-    heading = Text("\nMemory", style="bold")
-    where = str(memory.get("where") or "")
-    verdict = Text(f"  {need} of {have} {where.upper()}".rstrip() + ": ")
-    verdict.append("fits" if fits else "does not fit", style="green" if fits else "bold red")
-    if memory.get("nearest"):
-        verdict.append(f"\n  nearest: {memory['nearest']}")
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for name, count in _mapping(memory, "parts").items():
-        table.add_row(f"    {name.replace('_', ' ')}", size(_number(count)))
-    return [heading, verdict, table]
+    fits = page.paint("fits", "green") if memory.get("fits") else page.paint("does not fit", "red")
+    parts = [[name.replace("_", " "), size(_number(count))] for name, count in _mapping(memory, "parts").items()]
+    return ["", page.paint("Memory", "bold"), f"  {need} of {have}: {fits}", *page.table(parts, indent=4)]
 
 
-def _engine(engine: Mapping[str, Json]) -> list[RenderableType]:
+def _engine(engine: Mapping[str, Json], page: Page) -> list[str]:
     argv = engine.get("argv")
     if not isinstance(argv, list):
         return []
     command = shlex.join(["llama-server", *map(str, argv)])
-    return [Text(f"\nEngine ({engine.get('build')})", style="bold"), Padding(Text(command), (0, 2))]
+    return ["", page.paint(f"Engine ({engine.get('build')})", "bold"), *page.paragraph(command)]
 
 
-def _steps(value: Json) -> list[RenderableType]:
+def _steps(value: Json, page: Page) -> list[str]:
     rows = _rows(value)
     if not rows:
         return []
     changes = sum(row.get("action") != "keep" for row in rows)
-    table = _grid(f"Steps ({changes} change{'' if changes == 1 else 's'})", "", "", "", "bright_black")
+    title = f"Steps ({changes} change{'' if changes == 1 else 's'})"
+    cells: list[Row] = []
     for row in rows:
-        action = str(row.get("action"))
-        sign = Text(f"  {_ACTION_SIGNS.get(action, '?')} {action}", style=_ACTION_STYLES.get(action, ""))
-        table.add_row(sign, str(row.get("kind")), str(row.get("name")), str(row.get("reason") or ""))
-    return [table]
+        sign, style = _ACTIONS.get(str(row.get("action")), ("?", ""))
+        action = Cell(f"{sign} {row.get('action')}", style)
+        cells.append([action, str(row.get("kind")), str(row.get("name")), Cell(str(row.get("reason") or ""), "dim")])
+    return ["", page.paint(title, "bold"), *page.table(cells)]

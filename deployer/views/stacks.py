@@ -1,45 +1,43 @@
-"""`ls` and `status` as tables."""
+"""`ls`, `status` and other JSON objects as lines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from deployer.events import Json
+from deployer.views.table import Cell, Page, Style
 from deployer.views.units import duration
 
 #: Characters up to which a small object is shown in one line.
 _LONGEST_FLAT = 90
 
-_PHASE_STYLES = {"ready": "green", "running": "green", "up": "green", "failed": "red", "stopped": "yellow"}
+_PHASES: dict[str, Style] = {"ready": "green", "failed": "red", "no-capacity": "red", "stopped": "yellow"}
+_HEADINGS = ("STACK", "WHERE", "PHASE", "INSTANCE", "MODEL", "AGE", "LEFT")
 
 
-def stacks_view(document: Mapping[str, Json]) -> RenderableType:
+def stacks_lines(document: Mapping[str, Json], page: Page) -> list[str]:
     """The document of `ls --json` as a table, with the notes below it."""
     stacks = document.get("stacks")
     rows = [row for row in stacks if isinstance(row, dict)] if isinstance(stacks, list) else []
+    lines = ["no stacks"]
+    if rows:
+        heading = [Cell(text, "bold") for text in _HEADINGS]
+        lines = page.table([heading, *(_stack(row) for row in rows)], indent=0)
     notes = document.get("notes")
-    lines = [Text(f"note: {note}", style="bright_black") for note in notes] if isinstance(notes, list) else []
-    if not rows:
-        return Group(Text("no stacks"), *lines)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("STACK", "WHERE", "PHASE", "INSTANCE", "MODEL", "AGE", "LEFT"):
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        phase = str(row.get("phase") or "")
-        table.add_row(
-            str(row.get("stack")),
-            str(row.get("region") or row.get("target") or ""),
-            Text(phase, style=_PHASE_STYLES.get(phase, "")),
-            str(row.get("instance_type") or "—"),
-            str(row.get("model") or "—"),
-            _seconds(row.get("age_seconds")),
-            _seconds(row.get("left_seconds")),
-        )
-    return Group(table, *lines)
+    return lines + [page.paint(f"note: {note}", "dim") for note in notes] if isinstance(notes, list) else lines
+
+
+def _stack(row: Mapping[str, Json]) -> list[Cell | str]:
+    phase = str(row.get("phase") or "")
+    return [
+        str(row.get("stack")),
+        str(row.get("region") or row.get("target") or ""),
+        Cell(phase, _PHASES.get(phase, "")),
+        str(row.get("instance_type") or "—"),
+        str(row.get("model") or "—"),
+        _seconds(row.get("age_seconds")),
+        _seconds(row.get("left_seconds")),
+    ]
 
 
 def _seconds(value: Json) -> str:
@@ -48,16 +46,16 @@ def _seconds(value: Json) -> str:
     return duration(value) if value >= 0 else "over"
 
 
-def status_view(document: Mapping[str, Json]) -> RenderableType:
+def status_lines(document: Mapping[str, Json], page: Page) -> list[str]:
     """The document of `status --json`: what `ls` shows of this stack, then every detail."""
     details = document.get("details")
-    head = stacks_view({"stacks": [dict(document)]})
-    return Group(head, Text(""), tree_view(details if isinstance(details, dict) else {}))
+    head = stacks_lines({"stacks": [dict(document)]}, page)
+    return [*head, "", *tree_lines(details if isinstance(details, dict) else {})]
 
 
-def tree_view(fields: Mapping[str, Json]) -> RenderableType:
-    """Any JSON object as indented lines; empty parts are said to be empty."""
-    return Text("\n".join(_tree(dict(fields), 0)) or "empty")
+def tree_lines(fields: Mapping[str, Json]) -> list[str]:
+    """Any JSON object as indented lines; what is empty is said to be empty."""
+    return _tree(dict(fields), 0) or ["empty"]
 
 
 def _tree(value: Json, depth: int) -> list[str]:
