@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from deployer.access.bastions import BastionPins, parse_bastion
 from deployer.access.errors import SshError
 from deployer.access.login import SshTarget
+from deployer.access.streams import close_channel
 
 if TYPE_CHECKING:
     import paramiko
@@ -67,7 +68,7 @@ class SshSession:
         except (OSError, EOFError, paramiko.SSHException) as error:
             raise SshError(f"the connection broke: {error}", reason="closed", where=self.target.name) from error
         finally:
-            channel.close()
+            close_channel(channel)
 
     def open_stream(self, port: int, *, host: str = "127.0.0.1", timeout: float = 10.0) -> paramiko.Channel:
         """A byte stream to host:port as the far machine sees them.

@@ -29,11 +29,17 @@ def forward(client: socket.socket, channel: paramiko.Channel) -> None:
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RD)  # wakes the upload without a word to the client
     upload.join()
-    channel.close()
+    close_channel(channel)
     if whole:
         client.close()
     else:
         abort(client)
+
+
+def close_channel(channel: paramiko.Channel) -> None:
+    """Close it whatever state its connection is in; paramiko raises when it cannot tell the far side."""
+    with contextlib.suppress(OSError, EOFError):
+        channel.close()
 
 
 def abort(client: socket.socket) -> None:
@@ -49,7 +55,7 @@ def _upload(client: socket.socket, channel: paramiko.Channel) -> None:
             channel.sendall(data)
         channel.shutdown_write()
     except (OSError, EOFError):
-        channel.close()
+        close_channel(channel)
 
 
 def _download(channel: paramiko.Channel, client: socket.socket) -> bool:
@@ -61,5 +67,5 @@ def _download(channel: paramiko.Channel, client: socket.socket) -> bool:
             client.shutdown(socket.SHUT_WR)
             return True
     except (OSError, EOFError):
-        channel.close()
+        close_channel(channel)
     return False

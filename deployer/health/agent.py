@@ -38,7 +38,7 @@ class AgentPhases:
 
     name = "agent"
     decides = True
-    lasting = True
+    recheck_seconds = 10.0
 
     def __init__(self, console: Callable[[], str], emit: Emit, *, weights_bytes: int = 0) -> None:
         self._console = console

@@ -17,7 +17,7 @@ class InstanceRunning:
     #: EC2 takes seconds to a minute; a state that lasts longer is reported, not waited for.
     deadline_seconds = 300.0
     decides = True
-    lasting = True
+    recheck_seconds = 10.0
 
     def __init__(self, describe: Callable[[], str]) -> None:
         self._describe = describe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from deployer.clock import Clock
 from deployer.errors import NotHealthyError
@@ -15,8 +16,6 @@ LONGEST_POLL_SECONDS = 2.0
 _GROWTH = 1.5
 #: A `waiting` event at least that often.
 _WAITING_SECONDS = 10.0
-#: Rungs that must keep holding (see `lasting`) are looked at again that often while a later rung waits.
-_RECHECK_SECONDS = 10.0
 _HINT = "`deployer status` shows what the instance says now"
 
 
@@ -30,25 +29,34 @@ def climb(
     """Every rung's name with its last observation.
 
     A deciding rung that fails or stays `waiting` past its deadline raises its own typed error, else NotHealthyError.
-    Another rung then only warns. A rung with `lasting = True` that passed is looked at again while later rungs wait:
-    an instance that is terminated meanwhile ends the climb at once.
+    Another rung then only warns. A rung that has `recheck_seconds` and passed is looked at again that often while
+    later rungs wait, so that an instance that is terminated meanwhile ends the climb.
     keep_alive is called between two looks.
     """
     done: list[tuple[str, Observation]] = []
-    lasting: list[Probe] = []
+    lasting: list[_Recheck] = []
     for probe in probes:
         observation = _Rung(probe, lasting, clock, emit, keep_alive).settle()
         done.append((probe.name, observation))
-        if getattr(probe, "lasting", False):
-            lasting.append(probe)
+        if hasattr(probe, "recheck_seconds"):
+            lasting.append(_Recheck(probe, probe.recheck_seconds, clock.monotonic()))
     return done
+
+
+@dataclass
+class _Recheck:
+    """A rung that passed and must keep holding."""
+
+    probe: Probe
+    every_seconds: float
+    looked_at: float
 
 
 class _Rung:
     """One rung while it is being climbed."""
 
     def __init__(
-        self, probe: Probe, lasting: Sequence[Probe], clock: Clock, emit: Emit, keep_alive: Callable[[], None]
+        self, probe: Probe, lasting: Sequence[_Recheck], clock: Clock, emit: Emit, keep_alive: Callable[[], None]
     ) -> None:
         self._probe = probe
         self._lasting = lasting
@@ -57,7 +65,7 @@ class _Rung:
         self._keep_alive = keep_alive
         self._start = clock.monotonic()
         self._shown: ProbeState | None = None
-        self._spoke_at = self._rechecked_at = self._start
+        self._spoke_at = self._start
 
     def settle(self) -> Observation:
         poll = FIRST_POLL_SECONDS
@@ -120,16 +128,16 @@ class _Rung:
         self._spoke_at = now
 
     def _recheck(self) -> None:
-        if self._clock.monotonic() - self._rechecked_at < _RECHECK_SECONDS:
-            return
-        self._rechecked_at = self._clock.monotonic()
-        for probe in self._lasting:
-            seen = probe.check()
+        now = self._clock.monotonic()
+        for earlier in self._lasting:
+            if now - earlier.looked_at < earlier.every_seconds:
+                continue
+            earlier.looked_at = now
+            seen = earlier.probe.check()
             if seen.state == "failed":
-                self._emit(
-                    Event("probe", {"rung": probe.name, "state": "failed", "observation": seen.text, "seconds": None})
-                )
-                raise _error(probe, seen)
+                name = earlier.probe.name
+                self._emit(Event("probe", {"rung": name, "state": "failed", "observation": seen.text, "seconds": None}))
+                raise _error(earlier.probe, seen)
 
 
 def _late(probe: Probe, seen: Observation, deadline: float) -> Observation:

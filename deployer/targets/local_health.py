@@ -17,7 +17,7 @@ class AgentAlive:
     name = "instance"
     deadline_seconds = 5.0
     decides = True
-    lasting = True
+    recheck_seconds = 1.0
 
     def __init__(self, folder: StackFolder, agent: Callable[[], ProcessId | None]) -> None:
         self._folder = folder

@@ -52,8 +52,11 @@ def spawn(argv: Sequence[str], *, log: Path, cwd: Path, environ: Mapping[str, st
 
 
 def find(*words: str) -> list[ProcessId]:
-    """Processes of this user whose command line has these words in a row: what a killed command did not write down."""
-    found = [ProcessId(pid, start_mark(pid) or "") for pid in _pids_with(words) if pid != os.getpid()]
+    """Processes that lead a session and whose command line has these words in a row: what was never written down.
+
+    All of ours lead one; a process that was just forked from one of them shows the same command line for a moment.
+    """
+    found = [ProcessId(pid, start_mark(pid) or "") for pid in _pids_with(words) if _leads_session(pid)]
     return [process for process in found if process.start]
 
 
@@ -83,6 +86,13 @@ def _signal(process: ProcessId, number: int, *, group: bool) -> None:
             os.killpg(process.pid, number)
         else:
             os.kill(process.pid, number)
+
+
+def _leads_session(pid: int) -> bool:
+    try:
+        return os.getsid(pid) == pid and pid != os.getpid()
+    except OSError:
+        return False
 
 
 def _pids_with(words: Sequence[str]) -> list[int]:

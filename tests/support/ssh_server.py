@@ -93,7 +93,7 @@ class SshServer:
             transport.close()
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, EOFError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.drop_connections()
@@ -129,14 +129,14 @@ class SshServer:
 
 
 def _to_socket(channel: paramiko.Channel, connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, EOFError):
         while data := channel.recv(32768):
             connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
 
 
 def _to_channel(channel: paramiko.Channel, connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, EOFError):
         while data := connection.recv(32768):
             channel.sendall(data)
-    channel.shutdown_write()
+        channel.shutdown_write()

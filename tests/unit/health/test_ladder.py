@@ -21,7 +21,6 @@ class Scripted:
     name: str = "rung"
     deadline_seconds: float = 60.0
     decides: bool = True
-    lasting: bool = False
     checks: int = field(default=0)
 
     def check(self) -> Observation:
@@ -145,7 +144,8 @@ def test_a_deadline_that_grows_is_followed():
 
 def test_an_instance_that_ends_meanwhile_ends_the_climb():
     gone = Observation("failed", "terminated", NotHealthyError("the instance is terminated"))
-    instance = Scripted([PASSED, PASSED, gone], "instance", lasting=True)
+    instance = Scripted([PASSED, PASSED, gone], "instance")
+    instance.recheck_seconds = 10.0
     result, clock, events = _climb(instance, Scripted([WAITING], "agent", 1800.0))
     assert result.message == "the instance is terminated"
     assert 20.0 <= clock.elapsed <= 26.0
