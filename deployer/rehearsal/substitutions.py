@@ -19,8 +19,8 @@ def substitutions(kind: str = "process", environ: Mapping[str, str] | None = Non
     return [
         "AWS is an embedded emulation on loopback: nothing is bought and no account is used.",
         _MACHINES.get(kind, f"The instance is a machine of kind {kind} on this computer."),
-        "The weights are a synthetic model of a few MB with the real model's architecture, dense or mixture of experts, "
-        "and an MTP head where the real file has one; a local hub serves it under the real file's name.",
+        "The weights are a synthetic model of a few MB: the real model's architecture, dense or mixture of experts, "
+        "with an MTP head where the real file has one. A local hub serves it under the real file's name.",
         program,
         f"llama.cpp computes with {ENGINE_THREADS} thread whatever the spec says, so speed and acceptance say nothing "
         "about the real model and hardware.",

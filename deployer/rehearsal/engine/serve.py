@@ -1,7 +1,7 @@
 """Runs llama.cpp's server in this process and ends it as llama-server ends.
 
-Two differences from the executable remain: the port opens only when the model is loaded (refused before, never 503),
-and a second SIGTERM ends the process by the signal where llama-server exits with 1.
+One difference from the executable remains: a second SIGTERM ends the process by the signal, where llama-server exits
+with 1.
 """
 
 from __future__ import annotations

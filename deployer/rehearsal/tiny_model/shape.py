@@ -43,10 +43,8 @@ class Shape:
 
 
 TINY = Shape()
-#: f16 embedding plus f16 output head.
-PADDING_BYTES_PER_ROW = 2 * 2 * TINY.embedding
 
 
-def padding_rows(mib: int) -> int:
-    """How many unused vocabulary rows grow the file by about that many MiB."""
-    return mib * 2**20 // PADDING_BYTES_PER_ROW
+def padding_rows(mib: int, matrices: int) -> int:
+    """How many unused vocabulary rows, each in so many f16 matrices, grow the file by about that many MiB."""
+    return mib * 2**20 // (2 * TINY.embedding * matrices)

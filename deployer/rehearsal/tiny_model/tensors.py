@@ -142,7 +142,7 @@ class Weights:
         yield Tensor(f"{prefix}.eh_proj.weight", projection, matrix=True)
         for norm in ("enorm", "hnorm", "shared_head_norm"):
             yield _ones(f"{prefix}.{norm}.weight", width)
-        if self._variant.accept < 1.0:
+        if self._variant.own_head:
             yield Tensor(f"{prefix}.shared_head_head.weight", self._head(self._mistaken()), matrix=True)
 
 

@@ -40,6 +40,11 @@ class Variant:
         return self.head in ("present", "only")
 
     @property
+    def own_head(self) -> bool:
+        """Whether the MTP block brings an output head of its own, which is what makes it err."""
+        return self.has_block and self.accept < 1.0
+
+    @property
     def file_name(self) -> str:
         """A name that tells every field that differs from the default, e.g. `tiny-qwen35-mtp.gguf`."""
         suffix = {"present": "mtp", "absent": "nomtp", "missing-tensors": "hollow", "only": "mtponly"}[self.head]

@@ -18,7 +18,9 @@ FILE_TYPE_MOSTLY_F16 = 1
 
 def write_gguf(path: Path, variant: Variant) -> None:
     """Write the variant to path, over whatever is there. The bytes depend on the variant only."""
-    words = vocabulary.build(endless=variant.endless, padding_rows=padding_rows(variant.padding_mib))
+    # Embeddings, output head, and the MTP block's own head.
+    padding = padding_rows(variant.padding_mib, 2 + variant.own_head)
+    words = vocabulary.build(endless=variant.endless, padding_rows=padding)
     writer = gguf.GGUFWriter(str(path), variant.architecture)
     try:
         _add_general(writer, variant)
