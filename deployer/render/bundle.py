@@ -26,6 +26,9 @@ def bundle(sources: dict[str, str], entry: str) -> str:
 class _Strip(ast.NodeTransformer):
     """Removes docstrings, `from __future__` and annotations."""
 
+    def __init__(self) -> None:
+        self._fields: set[ast.AnnAssign] = set()
+
     def _body(self, node: ast.AST) -> ast.AST:
         self.generic_visit(node)
         body: list[ast.stmt] = node.body  # type: ignore[attr-defined]
@@ -37,12 +40,8 @@ class _Strip(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        fields = [statement for statement in node.body if isinstance(statement, ast.AnnAssign)]
-        self._body(node)
-        for field in fields:
-            # The field's name matters to NamedTuple, its type to nobody.
-            field.annotation = ast.Constant(0)
-        return node
+        self._fields.update(statement for statement in node.body if isinstance(statement, ast.AnnAssign))
+        return self._body(node)
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         self._body(node)
@@ -57,8 +56,12 @@ class _Strip(ast.NodeTransformer):
         return self._body(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if node.value is None:
+        if node in self._fields:
+            # The field's name matters to NamedTuple, its type to nobody.
+            node.annotation = ast.Constant(0)
             return node
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
         return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -22,8 +23,16 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     for name in ("yaml_scalar", "yaml_block", "shell_quote", "systemd_quote", "systemd_text", "dockerfile_quote"):
-        environment.filters[name] = getattr(quoting, name)
+        environment.filters[name] = _defined(getattr(quoting, name))
     return environment
+
+
+def _defined(quote: Callable[..., str]) -> Callable[..., str]:
+    def checked(value: Any, *arguments: Any) -> str:
+        # The text of a StrictUndefined is its own error; a filter would meet it as a strange type.
+        return quote(str(value) if isinstance(value, StrictUndefined) else value, *arguments)
+
+    return checked
 
 
 def render_template(name: str, **values: Any) -> str:

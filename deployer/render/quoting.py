@@ -16,10 +16,11 @@ def yaml_scalar(value: str | int | float | bool) -> str:
         return json.dumps(value)
     quoted = json.dumps(value, ensure_ascii=False)
     # YAML's \u is one code point, JSON's may be half a surrogate pair: everything beyond ASCII is spelled YAML's way.
-    return "".join(char if " " <= char <= "~" else _yaml_escape(char) for char in quoted)
+    return "".join(char if " " <= char <= "~" else _code_point(char) for char in quoted)
 
 
-def _yaml_escape(char: str) -> str:
+def _code_point(char: str) -> str:
+    # YAML and systemd spell it alike.
     return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
 
 
@@ -58,7 +59,9 @@ def systemd_quote(value: str) -> str:
 
 
 def _systemd_control(char: str) -> str:
-    return f"\\x{ord(char):02x}" if ord(char) < 0x20 or ord(char) == 0x7F else char
+    if char.isprintable():
+        return char
+    return f"\\x{ord(char):02x}" if ord(char) < 0x80 else _code_point(char)
 
 
 def systemd_text(value: str) -> str:
