@@ -9,8 +9,8 @@ from deployer.catalog.types import Hardware
 from deployer.decide.findings import Findings
 from deployer.decide.types import Decision, EngineBuild
 from deployer.engine.build import NAMES, engine_build, natural_build, obstacle
-from deployer.engine.dialect import Dialect
-from deployer.engine.extra_args import check_extra_args, names_used
+from deployer.engine.dialect import Dialect, parse
+from deployer.engine.extra_args import names_used
 from deployer.spec.load import LoadedSpec
 from deployer.spec.models import EngineSpec, LocalStack
 
@@ -119,11 +119,13 @@ def check_context(loaded: LoadedSpec, limit: int, dialect: Dialect) -> None:
 
 
 def check_arguments(loaded: LoadedSpec, dialect: Dialect, *, mtp: bool) -> None:
-    """Raises one SpecError with every extra argument that llama.cpp or deployer would refuse."""
+    """Raises one SpecError with every extra argument that MTP rules out; all others were refused with the spec."""
     findings = Findings()
-    for problem in check_extra_args(loaded.spec.engine.extra_args, dialect, mtp=mtp):
-        hint = f" ({problem.hint})" if problem.hint else ""
-        findings.add(loaded.error(("engine", "extra_args", problem.index), f"{problem.message}{hint}"))
+    uses, _ = parse(loaded.spec.engine.extra_args, dialect)
+    for use in uses:
+        if mtp and "--split-mode" in use.flag.names and use.values == ("tensor",):
+            message = f"`{use.name} tensor` crashes with MTP; use layer, or set engine.mtp: off"
+            findings.add(loaded.error(("engine", "extra_args", use.index), message))
     findings.raise_if_any()
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from deployer.spec.extra_args import refusals
+from deployer.catalog.partition import for_region
+from deployer.engine.dialect import dialect
+from deployer.engine.extra_args import check_extra_args
 from deployer.spec.findings import Findings
 from deployer.spec.models import SHORTHANDS, LocalStack
 from deployer.spec.positions import Node, Path, key_position, scalars, value_position
 from deployer.spec.shape import Model, alternatives_at, model_for
 
-# The carriers of AWS China block these for accounts without an ICP filing, on every public address.
-ICP_PORTS = frozenset({80, 443, 8080})
 _UNQUANTISED = frozenset({"f32", "f16", "bf16"})
 _SECRETS = (
     (re.compile(r"\b(AKIA|ASIA)[A-Z0-9]{16}\b"), "an AWS access key"),
@@ -129,17 +129,18 @@ def _engine(facts: _Facts) -> None:
         message = f"{cache_type} needs flash attention; write flash_attention: on (or auto), or cache_type_v: f16"
         facts.refuse(("engine", "cache_type_v"), message)
     arguments = facts.get("engine", "extra_args")
-    if isinstance(arguments, list):
-        for index, why in refusals(arguments):
-            facts.refuse(("engine", "extra_args", index), why)
+    if isinstance(arguments, list) and arguments:
+        for problem in check_extra_args(arguments, dialect()):
+            choices = f" ({problem.hint})" if problem.hint else ""
+            facts.refuse(("engine", "extra_args", problem.index), f"{problem.message}{choices}")
 
 
 def _endpoint(facts: _Facts) -> None:
     port, region = facts.get("endpoint", "port"), facts.get("region")
-    public_in_china = (
-        facts.get("endpoint", "expose") == "public" and isinstance(region, str) and region.startswith("cn-")
-    )
-    if public_in_china and port in ICP_PORTS and facts.get("endpoint", "icp_filed") is not True:
+    public = facts.get("endpoint", "expose") == "public" and facts.get("endpoint", "icp_filed") is not True
+    partition = for_region(region) if public and isinstance(region, str) else None
+    # The carriers of AWS China block these for accounts without an ICP filing, on every public address.
+    if partition is not None and port in partition.blocked_public_ports:
         message = (
             f"public port {port} is blocked in {region} without an ICP filing; take another port such as 18080, "
             "or set endpoint.icp_filed: true when the account has one"

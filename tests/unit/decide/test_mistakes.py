@@ -47,7 +47,8 @@ def test_located(overrides: dict[str, str], expected: str) -> None:
 
 
 def test_independent_mistakes_are_told_together() -> None:
-    found = problems(instance__type="g5.huge", model__name="Qwen", engine__extra_args="[--nope]", region="zz-a-1")
+    assert len(problems(instance__type="g5.huge", model__name="Qwen", region="zz-a-1")) == 3
+    found = problems(model__name="Qwen", region="zz-a-1", engine__build="graviton", instance__fallbacks="[g5.99xlarge]")
     assert len(found) == 4
 
 
@@ -63,4 +64,11 @@ def test_a_fallback_with_fewer_cpu_features_is_refused() -> None:
 
 def test_tensor_split_with_mtp() -> None:
     assert decided(engine__extra_args="[-sm, tensor]", engine__mtp="off")
-    assert any("crashes with MTP" in message for message in problems(engine__extra_args="[-sm, tensor]"))
+    assert decided(engine__extra_args="[-sm, layer]")
+    (message,) = problems(engine__extra_args="[--metrics, -sm, tensor]")
+    assert "engine.extra_args[1]: `-sm tensor` crashes with MTP; use layer, or set engine.mtp: off" in message
+
+
+@pytest.mark.parametrize("arguments", ["[--nope]", "['--seed=1']", "[--port, '1']", "[--mlock]", "[-fa, maybe]"])
+def test_an_argument_is_refused_once(arguments: str) -> None:
+    assert len(problems(engine__extra_args=arguments)) == 1

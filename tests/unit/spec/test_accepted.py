@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from deployer.catalog.partition import for_region
 from deployer.errors import SpecError
 from deployer.spec.models import Ec2Stack, LocalStack, PrivateEndpoint, TunnelEndpoint
-from tests.unit.spec.helpers import EC2, LOCAL, STACKS, load
+from tests.unit.spec.helpers import EC2, LOCAL, STACKS, load, mistakes
 
 
 @pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
@@ -56,6 +57,15 @@ def test_icp_ports_are_free_outside_china_or_when_filed(region: str) -> None:
     assert load(text).spec.endpoint.port == 443
 
 
+@pytest.mark.parametrize("port", [80, 443, 8080])
+def test_icp_ports_are_those_of_the_catalogue(port: int) -> None:
+    partition = for_region("cn-northwest-1")
+    assert partition is not None
+    assert port in partition.blocked_public_ports
+    text = EC2 + f"endpoint: {{expose: public, port: {port}, allow: [203.0.113.0/24]}}\n"
+    assert any(f"public port {port} is blocked in cn-northwest-1" in message for message in mistakes(text))
+
+
 def test_8443_is_not_blocked() -> None:
     assert load(EC2 + "endpoint: {expose: public, port: 8443, allow: [203.0.113.0/24]}\n").spec.endpoint.port == 8443
 
@@ -100,6 +110,7 @@ def test_subnet_without_vpc() -> None:
 
 def test_harmless_extra_arguments() -> None:
     arguments = ["--metrics", "--cache-ram", "0", "--temp", "-0.5", "--load-mode", "mmap", "-ub", "256"]
+    arguments += ["--chat-template", "a = b -c"]
     assert load(EC2 + f"engine: {{extra_args: {arguments}}}\n".replace("'", '"')).spec.engine.extra_args == arguments
 
 

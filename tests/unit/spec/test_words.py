@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from deployer.spec.extra_args import refusals
 from deployer.spec.models import Ec2Stack, LocalStack
 from deployer.spec.scalars import resolve
 from deployer.spec.shape import Model, field_leaves
@@ -104,10 +103,6 @@ def test_networks(text: str, network: str) -> None:
 def test_no_networks(text: str) -> None:
     with pytest.raises(ValueError, match=r"network|internet|wider|bits"):
         parse_network(text)
-
-
-def test_arguments_that_are_values_are_left_alone() -> None:
-    assert refusals(["--temp", "-0.5", "--chat-template", "a = b -c", 3, None]) == []
 
 
 def _leaf_kinds(model: Model) -> set[Any]:
