@@ -170,7 +170,7 @@ def _waiting(fields: Fields) -> Line:
 
 def _completion(fields: Fields) -> Line:
     speed, drafts = _number(fields, "predicted_per_second"), _number(fields, "draft_n")
-    said = f"completion: {shortened(_text(fields, 'text'), 60)}"
+    said = f"the model says {shortened(_text(fields, 'text'), 60)!r}"
     if speed is not None:
         said += f", {speed:.0f} tok/s"
     if drafts:
@@ -200,10 +200,6 @@ def _rehearsal(name: str, fields: Fields) -> Line | None:
     match name:
         case "rehearsal.start":
             return Line("info", f"rehearsing {_text(fields, 'spec')} in an embedded AWS", name)
-        case "rehearsal.substitutions":
-            swaps = fields.get("substitutions")
-            more = tuple(str(swap) for swap in swaps) if isinstance(swaps, list) else ()
-            return Line("info", "real in AWS, substituted here:", name, more)
         case "rehearsal.phase":
             marks: dict[str, Mark] = {"start": "busy", "done": "done", "failed": "fail"}
             state = _text(fields, "state")

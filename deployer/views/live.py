@@ -41,6 +41,7 @@ class LiveView:
         self._lock = threading.RLock()
         self._busy: dict[str, _Busy] = {}
         self._events: list[Event] = []
+        self._last = ""
         self._board: Board | None = None
         self._live: Live | None = None
         self._spinner = Spinner("dots", style="cyan" if colour else "")
@@ -57,6 +58,9 @@ class LiveView:
             line = line_of(event)
             if line is None:
                 return
+            if line.text == self._last:
+                return
+            self._last = line.text
             if line.mark == "busy":
                 known = self._busy.get(line.key)
                 self._busy[line.key] = _Busy(line, known.since if known else self._clock.monotonic())

@@ -8,10 +8,13 @@ from typing import Self, TextIO
 
 from deployer.events import Event
 from deployer.views.documents import print_document
-from deployer.views.lines import SYMBOLS, line_of
+from deployer.views.lines import SYMBOLS, Line, line_of
 
 #: Pipes have no width; this keeps a plan's table on one line each in a CI log.
 WIDTH = 120
+
+#: A download writes a line when it passes a multiple of this.
+_PROGRESS_STEP_PERCENT = 25
 
 
 class PlainView:
@@ -21,16 +24,15 @@ class PlainView:
         self._stream = stream
         self._lock = threading.Lock()
         self._said: dict[str, str] = {}
+        self._last = ""
         self._events: list[Event] = []
 
     def emit(self, event: Event) -> None:
         """Write the event's line, unless the same was just said about the same thing."""
         with self._lock:
             self._events.append(event)
-            # That a phase began is said by its progress, or by its end.
-            line = None if event.fields.get("state") == "start" and event.name == "phase" else line_of(event)
-            if line is not None and self._said.get(line.key) != line.mark + line.text:
-                self._said[line.key] = line.mark + line.text
+            line = line_of(event)
+            if line is not None and self._is_news(event, line):
                 shown = [f"{SYMBOLS[line.mark]} {line.text}", *(f"    {text}" for text in line.more)]
                 self._stream.write("\n".join(shown) + "\n")
             if event.name == "rehearsal.summary":
@@ -38,6 +40,20 @@ class PlainView:
 
                 print_report(self._events, self._stream, colour=False, width=WIDTH)
             self._stream.flush()
+
+    def _is_news(self, event: Event, line: Line) -> bool:
+        """Is this worth a line? Not a phase that only began, nor progress of a few percent, nor the same again."""
+        said = line.mark + line.text
+        mark = said
+        if event.name == "phase" and event.fields.get("state") in ("start", "progress"):
+            percent = event.fields.get("percent")
+            if not isinstance(percent, int | float):
+                return False
+            mark = f"{percent // _PROGRESS_STEP_PERCENT}"
+        news = self._said.get(line.key) != mark and self._last != said
+        self._said[line.key] = mark
+        self._last = said
+        return news
 
     def show(self, document: Event) -> None:
         """Print a document as text."""

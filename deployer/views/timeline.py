@@ -30,6 +30,7 @@ def spans_of(events: Sequence[Event]) -> list[Span]:
     Every event carries `t`, its time since the start; those that end something carry `seconds` too.
     """
     spans: list[Span] = []
+    told: set[str] = set()
     inner: list[Span] = []
     for event in events:
         fields = event.fields
@@ -42,13 +43,15 @@ def spans_of(events: Sequence[Event]) -> list[Span]:
                 spans.append(Span(name, t - seconds, t, failed=state == "failed"))
                 spans += sorted(inner, key=lambda span: (span.start, span.end))
                 inner = []
-            case "step.done" if seconds >= _SHORTEST_SECONDS:
+            case "step.done":
                 inner.append(Span(f"{fields.get('action')} {fields.get('kind')}", t - seconds, t, inner=True))
-            case "phase" if state in ("done", "failed") and seconds >= _SHORTEST_SECONDS:
+            case "phase" if state in ("done", "failed") and fields.get("phase") not in told:
+                # The console tells the whole boot again to whoever reads it later.
+                told.add(str(fields.get("phase")))
                 inner.append(Span(f"box: {fields.get('phase')}", t - seconds, t, True, state == "failed"))
-            case "probe" if state != "waiting" and seconds >= _SHORTEST_SECONDS:
+            case "probe" if state != "waiting":
                 inner.append(Span(f"probe: {fields.get('rung')}", t - seconds, t, True, state == "failed"))
-    return spans
+    return [span for span in spans if not span.inner or span.end - span.start >= _SHORTEST_SECONDS]
 
 
 def bar(span: Span, total: float, width: int = BAR_WIDTH) -> str:

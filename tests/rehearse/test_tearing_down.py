@@ -36,7 +36,7 @@ def _commands_below(directory: Path) -> list[str]:
 def test_a_failure_tears_down_and_keeps_the_exit_code(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     done = subprocess.run(
-        program("rehearse", SPEC, "--json", "--set", f"model.sha256={'0' * 64}"),
+        program("rehearse", SPEC, "--json", "--set", f"model.sha256={'ab' * 32}"),
         cwd=ROOT,
         env=_environment(scratch),
         capture_output=True,
