@@ -8,6 +8,7 @@ message), the product's own events with `during` (the phase) and `t` (seconds si
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,8 +111,10 @@ class Rehearsal:
 
     def _complete(self, built: Stage) -> chat.Answer:
         alias = self._deployment.engine.alias
-        key = str(self._run(built, "env", self._name).objects[-1]["OPENAI_API_KEY"])
-        with built.product.held_open("tunnel", self._name, "--port", "0") as opened:
+        with ThreadPoolExecutor(1) as beside, ExitStack() as held:
+            exports = beside.submit(self._run, built, "env", self._name)
+            opened = held.enter_context(built.product.held_open("tunnel", self._name, "--port", "0"))
+            key = str(exports.result().objects[-1]["OPENAI_API_KEY"])
             url = str(opened["url"])
             if not chat.is_refused_without_key(url, alias):
                 raise StepFailed("the endpoint answers without its key", exit_code=6, where=url)
