@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 MachineState = Literal["booting", "running", "halting", "halted"]
 
@@ -44,3 +44,29 @@ class Hypervisor(Protocol):
     def allocate_address(self) -> str: ...
     def boot(self, launch: MachineLaunch) -> Machine: ...
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class IngressRule:
+    """What one permission of a security group lets in. source: an IPv4 network in CIDR notation.
+
+    protocol: `tcp`, `udp`, `icmp`, another name or number of IP's, or `-1` for all. ports: first and last of TCP and
+    UDP; None for all of them.
+    """
+
+    protocol: str
+    ports: tuple[int, int] | None
+    source: str
+
+
+@runtime_checkable
+class Networked(Protocol):
+    """A hypervisor whose machines are on a network of their own, behind security groups that are enforced."""
+
+    def apply_firewall(self, instance_id: str, rules: Sequence[IngressRule]) -> None:
+        """What may reach the instance from now on, also before it is booted; nothing until the first call."""
+        ...
+
+    def client_env(self, env: Mapping[str, str]) -> dict[str, str]:
+        """What changes in a client's environment, given what it would be for machines on loopback."""
+        ...

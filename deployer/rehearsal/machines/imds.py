@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler
-from typing import ClassVar
 
 from deployer.clock import Clock
 from deployer.rehearsal.loopback_http import LoopbackServer
@@ -16,30 +16,22 @@ _TOKEN_PATH = "/latest/api/token"  # noqa: S105
 _TTL_HEADER = "X-aws-ec2-metadata-token-ttl-seconds"
 _TOKEN_HEADER = "X-aws-ec2-metadata-token"  # noqa: S105
 _LONGEST_TTL = 21600
+#: Documents are also served below the version they have had since, which cloud-init asks for.
+_VERSION = re.compile(r"^\d{4}-\d{2}-\d{2}(?=/|$)")
 
 
-class MetadataService:
-    """Serves on the machine's own address from construction to close().
+class InstanceMetadata:
+    """The documents of one machine and the tokens that open them.
 
     metadata: paths below /latest/meta-data -> text, read anew at each request. user_data: raw, empty for none.
     """
 
-    def __init__(self, address: str, metadata: Mapping[str, str], user_data: bytes, clock: Clock) -> None:
+    def __init__(self, metadata: Mapping[str, str], user_data: bytes, clock: Clock) -> None:
         self.metadata = metadata
         self.user_data = user_data
         self._clock = clock
         self._tokens: dict[str, float] = {}
         self._lock = threading.Lock()
-        self._server = LoopbackServer(address, type("Handler", (_Handler,), {"service": self}), name="imds")
-
-    @property
-    def url(self) -> str:
-        """What AWS_EC2_METADATA_SERVICE_ENDPOINT is to say."""
-        return self._server.url
-
-    def close(self) -> None:
-        """Stop serving."""
-        self._server.close()
 
     def issue(self, seconds: int) -> str:
         """A new session token for that long."""
@@ -55,7 +47,7 @@ class MetadataService:
 
     def lookup(self, path: str) -> bytes | None:
         """The document at a path, a listing of what lies below it, or None."""
-        path = path.strip("/")
+        path = _VERSION.sub("latest", path.strip("/"))
         if path == "latest":
             return b"dynamic\nmeta-data\nuser-data"
         if path == "latest/user-data":
@@ -93,14 +85,19 @@ def _below(metadata: Mapping[str, str], path: str) -> str | None:
     return "\n".join(names) if names else None
 
 
-class _Handler(BaseHTTPRequestHandler):
-    service: ClassVar[MetadataService]
+class MetadataHandler(BaseHTTPRequestHandler):
+    """Answers one request. asked: whose metadata it is about, None when nobody's."""
+
     protocol_version = "HTTP/1.1"
     server_version = "EC2ws"
     sys_version = ""
 
+    def asked(self) -> InstanceMetadata | None:
+        raise NotImplementedError
+
     def do_PUT(self) -> None:
-        if self.path != _TOKEN_PATH:
+        asked = self.asked()
+        if asked is None or self.path != _TOKEN_PATH:
             self._send(404, b"")
             return
         ttl = self.headers.get(_TTL_HEADER, "")
@@ -109,13 +106,17 @@ class _Handler(BaseHTTPRequestHandler):
         elif not ttl.isdigit() or not 1 <= int(ttl) <= _LONGEST_TTL:
             self._send(400, b"")
         else:
-            self._send(200, self.service.issue(int(ttl)).encode(), {_TTL_HEADER: ttl})
+            self._send(200, asked.issue(int(ttl)).encode(), {_TTL_HEADER: ttl})
 
     def do_GET(self) -> None:
-        if not self.service.accepts(self.headers.get(_TOKEN_HEADER)):
+        asked = self.asked()
+        if asked is None:
+            self._send(404, b"")
+            return
+        if not asked.accepts(self.headers.get(_TOKEN_HEADER)):
             self._send(401, b"")
             return
-        found = self.service.lookup(self.path.partition("?")[0])
+        found = asked.lookup(self.path.partition("?")[0])
         self._send(200 if found is not None else 404, found or b"")
 
     def log_message(self, format: str, *args: object) -> None:
@@ -129,3 +130,21 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+class MetadataService(InstanceMetadata):
+    """Serves on the machine's own address from construction to close()."""
+
+    def __init__(self, address: str, metadata: Mapping[str, str], user_data: bytes, clock: Clock) -> None:
+        super().__init__(metadata, user_data, clock)
+        handler = type("Handler", (MetadataHandler,), {"asked": lambda _request: self})
+        self._server = LoopbackServer(address, handler, name="imds")
+
+    @property
+    def url(self) -> str:
+        """What AWS_EC2_METADATA_SERVICE_ENDPOINT is to say."""
+        return self._server.url
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.close()
