@@ -132,21 +132,18 @@ def _basics(
     """What everything else builds on. Independent mistakes are reported together."""
     findings, spec = Findings(), loaded.spec
     if isinstance(spec, Ec2Stack):
-        findings.attempt(place.check_region, loaded, spec)
-        hardware = hardware or findings.attempt(place.choose_hardware, loaded, spec)
-    elif hardware is None:
+        hardware = hardware or place.hardware_of(spec)
+    if hardware is None:
         raise ValueError("a local stack needs the hardware of this machine")
     model = findings.attempt(choose_model, loaded, region, settings.mirrors, known)
-    built = findings.attempt(engine.choose_build, loaded, hardware) if hardware is not None else None
-    findings.attempt(engine.check_arguments, loaded, dialect(), mtp=False)
-    if isinstance(spec, Ec2Stack) and hardware is not None:
+    built = findings.attempt(engine.choose_build, loaded, hardware)
+    if isinstance(spec, Ec2Stack):
         for index, name in enumerate(spec.instance.fallbacks):
             findings.attempt(place.check_fallback, loaded, index, name, hardware)
     if model is not None and model.weights.facts is not None:
         findings.attempt(engine.check_context, loaded, model.weights.facts.context_limit, dialect())
     findings.raise_if_any()
     assert model is not None
-    assert hardware is not None
     assert built is not None
     return _Basics(model, hardware, *built)
 
@@ -202,7 +199,8 @@ def _mtp(loaded: LoadedSpec, hardware: Hardware, model: ModelChoice, language: D
             where=f"{loaded.file}:{line}:{column}",
             hint=f"use {verdict.alternative}",
         )
-    engine.check_arguments(loaded, language, mtp=verdict.choice.enabled)
+    if verdict.choice.enabled:
+        engine.check_mtp_arguments(loaded, language)
     return verdict
 
 

@@ -118,12 +118,12 @@ def check_context(loaded: LoadedSpec, limit: int, dialect: Dialect) -> None:
         )
 
 
-def check_arguments(loaded: LoadedSpec, dialect: Dialect, *, mtp: bool) -> None:
+def check_mtp_arguments(loaded: LoadedSpec, dialect: Dialect) -> None:
     """Raises one SpecError with every extra argument that MTP rules out; all others were refused with the spec."""
     findings = Findings()
     uses, _ = parse(loaded.spec.engine.extra_args, dialect)
     for use in uses:
-        if mtp and "--split-mode" in use.flag.names and use.values == ("tensor",):
+        if "--split-mode" in use.flag.names and use.values == ("tensor",):
             message = f"`{use.name} tensor` crashes with MTP; use layer, or set engine.mtp: off"
             findings.add(loaded.error(("engine", "extra_args", use.index), message))
     findings.raise_if_any()

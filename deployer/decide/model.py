@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from deployer.catalog import models as catalogue
-from deployer.catalog.closest import did_you_mean
 from deployer.catalog.types import GgufFile, ModelFacts
 from deployer.decide.sources import Origin, repo_of, weight_sources
 from deployer.decide.types import Decision, Weights
@@ -52,9 +51,9 @@ def choose_model(
     overrides: Mapping[str, str],
     known: KnownFile | None,
 ) -> ModelChoice:
-    """Raises a located SpecError for an unknown model, quantisation or place. overrides: settings.mirrors."""
+    """Raises a located SpecError for a place that cannot be. overrides: settings.mirrors."""
     spec = loaded.spec.model
-    pick = _from_catalogue(loaded, spec) if spec.name is not None else _own_file(spec)
+    pick = _from_catalogue(spec) if spec.name is not None else _own_file(spec)
     alias = spec.alias or (pick.facts.alias if pick.facts else pick.origin.file.removesuffix(".gguf"))
     facts = pick.facts
     if known is not None and facts is None:
@@ -73,19 +72,14 @@ def choose_model(
     )
 
 
-def _from_catalogue(loaded: LoadedSpec, spec: ModelSpec) -> _Pick:
+def _from_catalogue(spec: ModelSpec) -> _Pick:
+    # A name or quantisation that the catalogue lacks was refused when the spec was loaded.
     assert spec.name is not None
     facts = catalogue.lookup(spec.name)
-    if facts is None:
-        names = [model.name for model in catalogue.all_models()]
-        hint = f"the catalogue has {', '.join(names)}; any other GGUF: model.source and model.file"
-        raise loaded.error(("model", "name"), f'unknown model "{spec.name}"{did_you_mean(spec.name, names)}', hint)
+    assert facts is not None, spec.name
     quant = spec.quant or facts.default_quant
     file = catalogue.file_for(facts, quant)
-    if file is None:
-        known = catalogue.quants(facts)
-        message = f'{facts.name} has no quantisation "{quant}"{did_you_mean(quant, known)}'
-        raise loaded.error(("model", "quant"), message, f"it has {', '.join(known)}")
+    assert file is not None, quant
     if spec.source is None:
         origin = Origin(f"modelscope://{file.repo}", file.file, spec.revision, spec.sha256 or file.sha256)
         return _Pick(

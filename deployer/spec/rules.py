@@ -5,6 +5,8 @@ values that are wrong already are treated as absent.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from deployer.catalog.partition import for_region
@@ -12,6 +14,7 @@ from deployer.engine.dialect import dialect
 from deployer.engine.extra_args import check_extra_args
 from deployer.spec.findings import Findings
 from deployer.spec.models import SHORTHANDS, LocalStack
+from deployer.spec.names import unknown_instance_type, unknown_model, unknown_quant, unknown_region
 from deployer.spec.positions import Node, Path, key_position, scalars, value_position
 from deployer.spec.shape import Model, alternatives_at, model_for
 
@@ -72,6 +75,13 @@ class _Facts:
         if not self._findings.seen(path):
             self._findings.add(path, value_position(self._root, path), message)
 
+    def refuse_unknown(self, path: tuple[str, ...], unknown: Callable[[str], str | None]) -> None:
+        """`unknown` says why a name is not known; anything but text is left to the type check."""
+        name = self.get(*path)
+        why = unknown(name) if isinstance(name, str) else None
+        if why:
+            self.refuse(path, why)
+
     def refuse_key(self, path: Path, message: str) -> None:
         if not self._findings.seen(path):
             self._findings.add(path, key_position(self._root, path), message)
@@ -92,6 +102,7 @@ def check_rules(root: Node, data: dict[str, Any], model: Model, findings: Findin
     _model(facts)
     _engine(facts)
     if not facts.local:
+        facts.refuse_unknown(("region",), unknown_region)
         _endpoint(facts)
         _instance(facts)
         _tags(facts)
@@ -108,6 +119,10 @@ def _model(facts: _Facts) -> None:
         facts.refuse(("model", "source"), "is required with model.file: where does the file lie?")
     elif source and not file and not name:
         facts.refuse(("model", "file"), "is required with model.source, or model.name for the file of the catalogue")
+    facts.refuse_unknown(("model", "name"), unknown_model)
+    catalogue_name = facts.get("model", "name")
+    if isinstance(catalogue_name, str):
+        facts.refuse_unknown(("model", "quant"), partial(unknown_quant, catalogue_name))
     if "quant" in section and not name:
         facts.refuse_key(("model", "quant"), "chooses a file of a catalogue model; without model.name, name model.file")
     if facts.get("model", "mtp_head") is False and facts.get("engine", "mtp", "mode") == "on":
@@ -151,6 +166,7 @@ def _endpoint(facts: _Facts) -> None:
 
 
 def _instance(facts: _Facts) -> None:
+    facts.refuse_unknown(("instance", "type"), unknown_instance_type)
     fallbacks = facts.get("instance", "fallbacks")
     if not isinstance(fallbacks, list):
         return
@@ -159,6 +175,8 @@ def _instance(facts: _Facts) -> None:
         if isinstance(fallback, str) and fallback in tried:
             what = "the same as instance.type" if fallback == tried[0] else "listed twice"
             facts.refuse(("instance", "fallbacks", index), f'"{fallback}" is {what}; name another type')
+        elif isinstance(fallback, str) and (why := unknown_instance_type(fallback)):
+            facts.refuse(("instance", "fallbacks", index), why)
         tried.append(fallback)
 
 

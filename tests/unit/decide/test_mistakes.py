@@ -47,9 +47,12 @@ def test_located(overrides: dict[str, str], expected: str) -> None:
 
 
 def test_independent_mistakes_are_told_together() -> None:
-    assert len(problems(instance__type="g5.huge", model__name="Qwen", region="zz-a-1")) == 3
-    found = problems(model__name="Qwen", region="zz-a-1", engine__build="graviton", instance__fallbacks="[g5.99xlarge]")
-    assert len(found) == 4
+    names = problems(
+        instance__type="g5.huge", model__name="Qwen", region="zz-a-1", engine__contxt="1", instance__fallbacks="[g5.9]"
+    )
+    assert len(names) == 5
+    choices = problems(engine__build="graviton", engine__context="300000", instance__fallbacks="[c8g.4xlarge]")
+    assert len(choices) == 3
 
 
 def test_more_context_with_scaling_is_accepted() -> None:

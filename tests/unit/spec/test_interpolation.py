@@ -37,7 +37,8 @@ def test_a_number_stays_a_number() -> None:
 
 def test_true_false_and_nothing() -> None:
     text = (
-        EC2.replace("{name: Qwen3.6-27B}", "\n  name: X\n  mtp_head: ${env:HEAD}") + "lifetime:\n  ttl: ${env:TTL:-}\n"
+        EC2.replace("{name: Qwen3.6-27B}", "\n  name: Qwen3.6-27B\n  mtp_head: ${env:HEAD}")
+        + "lifetime:\n  ttl: ${env:TTL:-}\n"
     )
     spec = load(text, environ={"HEAD": "true"}).spec
     assert isinstance(spec, Ec2Stack)

@@ -161,7 +161,7 @@ RIGHT = {
     "name": "name: demo\n",
     "target": "target: ec2\n",
     "instance": "instance: {type: g5.xlarge}\n",
-    "model": "model: {name: X}\n",
+    "model": "model: {name: Qwen3.6-27B}\n",
 }
 
 
