@@ -58,8 +58,8 @@ def run_command(config: Config) -> list[str]:
     """`docker run` in the foreground, so that its exit code is the engine's. The agent's log is the only log."""
     mount = "type=bind,readonly,src=%s,dst=%s"
     options = (
-        "docker run --rm --name %s --network host --user %d --cap-drop ALL --security-opt no-new-privileges"
-        " --pids-limit 4096 --log-driver none --stop-timeout 10" % (NAME, USER_ID)
+        "docker run --rm --name %s --network host --user %d:%d --cap-drop ALL --security-opt no-new-privileges"
+        " --pids-limit 4096 --log-driver none --stop-timeout 10" % (NAME, USER_ID, USER_ID)
     )
     return [
         *options.split(),

@@ -11,6 +11,7 @@ from typing import Mapping
 
 from . import failures
 from .config import Config
+from .containers import NAME
 from .part import remove
 from .processes import end_group, remember
 from .protocol import AgentFailure
@@ -82,8 +83,10 @@ class EngineProcess:
         return 128 - code if code is not None and code < 0 else code
 
     def need_alive(self) -> None:
-        """Raises AgentFailure that explains its end, when it ended."""
+        """Raises AgentFailure that explains its end, when it ended by itself; Stopped after `close`."""
         code = self.exit_code()
+        if self._closed:
+            raise Stopped
         if code is not None:
             raise failures.explain(code, self.log, self._config.mtp)
 
@@ -95,6 +98,9 @@ class EngineProcess:
         end_group(process.pid, lambda: process.poll() is not None)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
+        if self._config.docker:
+            # A client that had to be killed leaves its container behind.
+            subprocess.run(["docker", "rm", "--force", NAME], capture_output=True, check=False)
         remove(self._config.pid_file)
 
     def close(self) -> None:

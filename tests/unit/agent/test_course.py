@@ -98,6 +98,8 @@ def test_sigterm_while_a_completion_is_awaited(box: Box) -> None:
     box.said("ready", "start")
     agent.send_signal(signal.SIGTERM)
     assert agent.wait(10) == 0
+    # The engine ended because it was told to: no failure.
+    assert box.lines(state="failed") == []
 
 
 def test_a_killed_agent_is_resumed(box: Box, files: FileServer) -> None:
