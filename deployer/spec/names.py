@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from deployer.catalog import hardware, models, partition
 from deployer.catalog.closest import did_you_mean
+from deployer.spec.findings import show
 
 
 def unknown_region(region: str) -> str | None:
@@ -16,7 +17,9 @@ def unknown_region(region: str) -> str | None:
     if partition.for_region(region) is not None:
         return None
     known = partition.known_regions()
-    return f'no AWS partition has a region "{region}"{_near_or(region, known, "in China: " + ", ".join(known[:2]))}'
+    return (
+        f'no AWS partition has a region "{show(region)}"{_near_or(region, known, "in China: " + ", ".join(known[:2]))}'
+    )
 
 
 def unknown_instance_type(name: str) -> str | None:
@@ -27,7 +30,7 @@ def unknown_instance_type(name: str) -> str | None:
     members = [member.name for member in hardware.family_members(family)]
     families = dict.fromkeys(each.partition(".")[0] for each in hardware.all_types())
     others = ", ".join(members) if members else "known families: " + ", ".join(families)
-    return f'unknown instance type "{name}"{_near_or(name, members or hardware.all_types(), others)}'
+    return f'unknown instance type "{show(name)}"{_near_or(name, members or hardware.all_types(), others)}'
 
 
 def unknown_model(name: str) -> str | None:
@@ -36,7 +39,7 @@ def unknown_model(name: str) -> str | None:
         return None
     known = [model.name for model in models.all_models()]
     others = f"the catalogue has {', '.join(known)}; for any other GGUF, model.source and model.file"
-    return f'unknown model "{name}"{_near_or(name, known, others)}'
+    return f'unknown model "{show(name)}"{_near_or(name, known, others)}'
 
 
 def unknown_quant(name: str, quant: str) -> str | None:
@@ -45,7 +48,7 @@ def unknown_quant(name: str, quant: str) -> str | None:
     if facts is None or models.file_for(facts, quant) is not None:
         return None
     known = models.quants(facts)
-    return f'{facts.name} has no quantisation "{quant}"{_near_or(quant, known, "it has " + ", ".join(known))}'
+    return f'{facts.name} has no quantisation "{show(quant)}"{_near_or(quant, known, "it has " + ", ".join(known))}'
 
 
 def _near_or(name: str, known: Iterable[str], otherwise: str) -> str:
