@@ -10,13 +10,14 @@ from pathlib import Path
 PACKAGE = "deployer_agent"
 ENTRY = "__main__"
 _FOLDER = Path(__file__).parent.parent / "agent"
-_READY = Path(__file__).with_name("agent_program.txt")
+#: Its first line names the sources it was made from.
+READY = Path(__file__).with_name("agent_program.txt")
 
 
 @cache
 def agent_program() -> str:
     """For `PACKAGE/__main__.py` on the instance. Bundling takes a quarter of a second, so the result is kept ready."""
-    mark, _, program = _READY.read_text(encoding="utf-8").partition("\n")
+    mark, _, program = READY.read_text(encoding="utf-8").partition("\n")
     return program if mark == digest() else make()
 
 
@@ -39,8 +40,8 @@ def make() -> str:
 
 def write() -> Path:
     """Bundle and keep ready; the file. `python -m deployer.render.program` after a change of the agent."""
-    _READY.write_text(f"{digest()}\n{make()}", encoding="utf-8")
-    return _READY
+    READY.write_text(f"{digest()}\n{make()}", encoding="utf-8")
+    return READY
 
 
 if __name__ == "__main__":
