@@ -137,15 +137,20 @@ def _content(content: Any, encoding: str) -> bytes:
             case "text/plain":
                 return raw
             case "b64":
-                return base64.b64decode(raw)
+                return _unbase64(raw)
             case "gz":
                 return gzip.decompress(raw)
             case "gz+b64":
-                return gzip.decompress(base64.b64decode(raw))
+                return gzip.decompress(_unbase64(raw))
             case _:
                 raise UserDataError(f"unknown encoding {encoding!r}")
     except (binascii.Error, OSError, EOFError, zlib.error) as error:
         raise UserDataError(f"content is not {encoding}: {error}") from None
+
+
+def _unbase64(raw: bytes) -> bytes:
+    # Stricter than cloud-init, which skips what is not base64 and so writes something else than was meant.
+    return base64.b64decode(b"".join(raw.split()), validate=True)
 
 
 def _mode(permissions: Any) -> int:
