@@ -64,7 +64,7 @@ def env(state: Path | None, *, as_json: bool) -> None:
     """Print the variables that point the product (and any AWS tool) at the sandbox, for `eval`."""
     info = _running(state)
     with open_view(as_json=as_json) as view:
-        view.show(Event("env", dict(info.env)))
+        view.show(Event("sandbox.env", dict(info.env)))
 
 
 @sandbox.command()

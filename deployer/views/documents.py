@@ -10,13 +10,18 @@ from typing import TextIO
 from deployer.events import Event, Json
 from deployer.views.table import Page
 
+#: What a shell may have set that would lead past a sandbox.
+_LEADS_ELSEWHERE = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "DEPLOYER_REGION")
+
 
 def print_document(document: Event, stream: TextIO, *, colour: bool, width: int | None) -> None:
     """Print a document for a person. width None follows the terminal. Raises ValueError for a name nobody prints."""
     fields = document.fields
     match document.name:
         case "env":
-            stream.write("".join(f"export {name}={shlex.quote(str(value))}\n" for name, value in fields.items()))
+            stream.write(_exports(fields))
+        case "sandbox.env":
+            stream.write(f"unset {' '.join(_LEADS_ELSEWHERE)}\n{_exports(fields)}")
         case "version":
             stream.write(f"deployer {fields['version']}\n")
         case "text":
@@ -37,6 +42,10 @@ def print_document(document: Event, stream: TextIO, *, colour: bool, width: int 
         case _:
             page = Page(width or shutil.get_terminal_size().columns, colour)
             stream.write("\n".join(_lines(document, page)) + "\n")
+
+
+def _exports(fields: Mapping[str, Json]) -> str:
+    return "".join(f"export {name}={shlex.quote(str(value))}\n" for name, value in fields.items())
 
 
 def _strings(value: Json) -> list[str]:
@@ -70,6 +79,6 @@ def _lines(document: Event, page: Page) -> list[str]:
         case "status":
             return stacks.status_lines(document.fields, page)
         case "sandbox.status":
-            return stacks.tree_lines(document.fields)
+            return stacks.tree_lines(document.fields, page)
         case _:
             raise ValueError(f"no view for the document {document.name!r}")

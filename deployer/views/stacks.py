@@ -50,42 +50,41 @@ def status_lines(document: Mapping[str, Json], page: Page) -> list[str]:
     """The document of `status --json`: what `ls` shows of this stack, then every detail."""
     details = document.get("details")
     head = stacks_lines({"stacks": [dict(document)]}, page)
-    return [*head, "", *tree_lines(details if isinstance(details, dict) else {})]
+    return [*head, "", *tree_lines(details if isinstance(details, dict) else {}, page)]
 
 
-def tree_lines(fields: Mapping[str, Json]) -> list[str]:
-    """Any JSON object as indented lines; what is empty is said to be empty."""
-    return _tree(dict(fields), 0) or ["empty"]
+def tree_lines(fields: Mapping[str, Json], page: Page) -> list[str]:
+    """Any JSON object as indented lines, lists of like objects as tables; what is empty is said to be empty."""
+    return _tree(dict(fields), 0, page) or ["empty"]
 
 
-def _tree(value: Json, depth: int) -> list[str]:
+def _tree(value: Json, depth: int, page: Page) -> list[str]:
     indent = "  " * depth
     match value:
         case dict():
             lines = []
             for key, inner in value.items():
-                if isinstance(inner, dict | list) and inner and not _flat(inner):
-                    lines += [f"{indent}{key}:", *_tree(inner, depth + 1)]
+                if isinstance(inner, dict | list) and inner and not _fits_a_line(inner):
+                    lines += [f"{indent}{key}:", *_tree(inner, depth + 1, page)]
                 else:
                     lines.append(f"{indent}{key}: {_scalar(inner)}")
             return lines
+        case list() if all(isinstance(row, dict) and _is_flat(row) for row in value):
+            rows = [[_scalar(cell) for cell in row.values()] for row in value if isinstance(row, dict)]
+            return page.table(rows, indent=2 * depth)
         case list():
-            return [line for inner in value for line in _entry(inner, depth)]
+            return [line for inner in value for line in _tree(inner, depth, page)]
         case _:
             return [f"{indent}{_scalar(value)}"]
 
 
-def _entry(value: Json, depth: int) -> list[str]:
-    indent = "  " * depth
-    if isinstance(value, dict) and _flat(value):
-        return [indent + "- " + ", ".join(f"{k} {_scalar(v)}" for k, v in value.items() if v not in (None, ""))]
-    lines = _tree(value, depth + 1)
-    return [f"{indent}- {lines[0].lstrip()}", *lines[1:]] if lines else []
-
-
-def _flat(value: Json) -> bool:
+def _is_flat(value: Json) -> bool:
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return all(not isinstance(v, dict | list) for v in inner) and len(_scalar(value)) <= _LONGEST_FLAT
+    return all(not isinstance(v, dict | list) for v in inner)
+
+
+def _fits_a_line(value: Json) -> bool:
+    return _is_flat(value) and len(_scalar(value)) <= _LONGEST_FLAT
 
 
 def _scalar(value: Json) -> str:

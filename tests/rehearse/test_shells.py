@@ -15,11 +15,17 @@ EMPTY = {"resources": [], "machines": []}
 
 
 def _shell(sandbox: Sandbox, line: str) -> str:
-    """A fresh shell with nothing but the sandbox's exports, as `eval "$(deployer sandbox env)"` gives them."""
+    """A fresh shell that was set up for another account, and then `eval "$(deployer sandbox env)"`."""
     deployer = " ".join(program())
     script = f'set -e\neval "$({deployer} sandbox env --state {sandbox.state})"\n{deployer} {line}\n'
     done = subprocess.run(
-        ["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+        ["bash", "-c", script],
+        cwd=ROOT,
+        env={**os.environ, "AWS_PROFILE": "production", "DEPLOYER_REGION": "cn-north-1"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
