@@ -24,6 +24,7 @@ from deployer.reconcile import record as records
 from deployer.reconcile import steps
 from deployer.reconcile.apply import supporting
 from deployer.reconcile.desired import Desired, ec2_parts
+from deployer.reconcile.ending import wait_visible
 from deployer.reconcile.launch import Launch, Launched, launch
 from deployer.reconcile.observe import Observed, observe
 from deployer.reconcile.operation import Operation, made_key_path
@@ -91,6 +92,8 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
     """Everything up to a launched (or kept, or started) instance, in the record."""
     spec, _ = ec2_parts(deployment)
     seen = look(op.aws, op.settings, deployment, make_key=True)
+    if wait_visible(op, seen.observed):
+        seen = look(op.aws, op.settings, deployment, make_key=True)
     observed = replace(seen.observed, record=_settled(op, seen.observed))
     plan = plans.make(seen.desired, observed)
     choice = plans.choose(seen.desired, observed)
@@ -201,7 +204,7 @@ def _recorded(
 
         def act() -> str:
             op.lease.check()
-            made.append(records.create(op.aws, op.names, record, tags))
+            made.append(records.create(op.aws, op.names, record.stamped(now), tags))
             return op.names.record
 
         steps.run(step, act, clock=op.clock, emit=op.emit)

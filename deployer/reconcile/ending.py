@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deployer.aws.resources import instance
-from deployer.aws.resources.instance import Instance
 from deployer.aws.waiting import FRESH_SECONDS, Look, wait_until
 from deployer.errors import TeardownIncomplete
+from deployer.reconcile.observe import Observed
 from deployer.reconcile.operation import Operation
-from deployer.reconcile.record import Intent
+from deployer.reconcile.record import Intent, Record
 
 #: Large GPU instances take minutes to shut down.
 TERMINATE_DEADLINE_SECONDS = 900.0
@@ -51,17 +51,24 @@ def wait_terminated(op: Operation, ids: Iterable[str], *, launched_at: float = 0
     )
 
 
-def outcome_of(op: Operation, intent: Intent) -> Instance | None:
-    """The instance a begun launch made, waited for until it would have to show; None when the call made nothing."""
+def launch_shows(record: Record | None, observed: Observed) -> bool:
+    """Whether no instance can hide behind the record's intent: there is none, or its instance is there to see."""
+    if record is None or record.intent is None:
+        return True
+    mark = instance.launch_mark(record.intent.token)
+    return any(one.launch == mark for one in observed.instances)
 
-    def look() -> Look[Instance]:
-        found = instance.by_launch(op.aws, op.names.stack, intent.token)
-        if found is not None:
-            return Look(found.id, done=True, value=found)
+
+def wait_for_launch(op: Operation, intent: Intent) -> None:
+    """Until the instance of a begun launch shows, or would have to show if the call had made one."""
+
+    def look() -> Look[None]:
+        shows = instance.by_launch(op.aws, op.names.stack, intent.token) is not None
         age = op.clock.now() - intent.at
-        return Look(f"no instance of launch attempt {intent.attempt} after {age:.0f} s", done=age >= FRESH_SECONDS)
+        text = f"no instance of launch attempt {intent.attempt} after {age:.0f} s"
+        return Look(text, done=shows or age >= FRESH_SECONDS)
 
-    return wait_until(
+    wait_until(
         look,
         clock=op.clock,
         deadline_seconds=FRESH_SECONDS * 2,
@@ -69,3 +76,29 @@ def outcome_of(op: Operation, intent: Intent) -> Instance | None:
         emit=op.emit,
         keep_alive=op.lease.check,
     )
+
+
+def wait_visible(op: Operation, observed: Observed) -> bool:
+    """Wait for the recorded instance when it is too fresh to be believed gone. Whether it was waited for."""
+    record = observed.record
+    recorded = record.ids.get("instance") if record else None
+    if record is None or recorded is None or any(one.id == recorded for one in observed.instances):
+        return False
+    launched_at = record.launched_at
+    if op.clock.now() >= launched_at + FRESH_SECONDS:
+        return False
+
+    def look() -> Look[None]:
+        shows = instance.by_id(op.aws, op.names.stack, recorded) is not None
+        too_old = op.clock.now() >= launched_at + FRESH_SECONDS
+        return Look(f"{recorded} not visible yet", done=shows or too_old)
+
+    wait_until(
+        look,
+        clock=op.clock,
+        deadline_seconds=FRESH_SECONDS * 2,
+        what="the instance launched a moment ago becomes visible",
+        emit=op.emit,
+        keep_alive=op.lease.check,
+    )
+    return True

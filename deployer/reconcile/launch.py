@@ -80,7 +80,7 @@ def launch(op: Operation, plan: Launch, record: Record) -> Launched:
         except AwsError as error:
             if errors.meaning(error.aws_code) in _REFUSALS:
                 # Written now: `down` need not wait for an instance that cannot come.
-                record = op.write(replace(record, intent=None))
+                record = op.write(replace(record, intent=None, phase="failed"))
             attempt = _Attempt(
                 place.instance_type, place.zone, "refused", error.aws_code, error.message, error.request_id
             )

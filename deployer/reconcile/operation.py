@@ -29,7 +29,7 @@ class Operation:
     def write(self, record: Record) -> Record:
         """Write the record, if the lease is still ours."""
         self.lease.check()
-        return records.write(self.aws, self.names, record)
+        return records.write(self.aws, self.names, record.stamped(self.clock.now()))
 
 
 def made_key_path(settings: Settings, names: Names) -> Path:

@@ -61,6 +61,7 @@ class Record:
 
     uid: random, made once: the stack's identity behind its name. attempt: the last launch attempt that was begun,
     counted over the stack's whole life. ids: kind -> AWS id. Times are seconds since the epoch.
+    unsettled_at: when an `up` that did not end well last wrote this: what it made may not show yet. 0 once ready.
     """
 
     stack: str
@@ -74,6 +75,7 @@ class Record:
     created_at: float
     expires_at: float | None
     launched_at: float = 0.0
+    unsettled_at: float = 0.0
     ids: Mapping[str, str] = field(default_factory=dict)
     intent: Intent | None = None
     endpoint: EndpointFacts = EndpointFacts()
@@ -83,6 +85,16 @@ class Record:
     def with_id(self, kind: str, value: str) -> Record:
         """The same with one more id."""
         return replace(self, ids={**self.ids, kind: value})
+
+    def stamped(self, now: float) -> Record:
+        """The same, with unsettled_at as the phase demands; `deleting` keeps what the interrupted `up` left."""
+        match self.phase:
+            case "deleting":
+                return self
+            case "ready":
+                return replace(self, unsettled_at=0.0)
+            case _:
+                return replace(self, unsettled_at=now)
 
     def to_json(self) -> str:
         """The parameter's value. Raises RefusedError when it would not fit."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from deployer.aws import errors
 from deployer.aws.resources import api_key, instance, instance_profile, key_pair, leftover, role
-from deployer.aws.resources.instance import Instance
 from deployer.aws.resources.leftover import Leftover
 from deployer.aws.waiting import FRESH_SECONDS, Look, wait_until
 from deployer.errors import AwsError, TeardownIncomplete
@@ -15,11 +15,14 @@ from deployer.events import Event
 from deployer.reconcile import parallel, steps
 from deployer.reconcile import record as records
 from deployer.reconcile.after import delete_group
-from deployer.reconcile.ending import outcome_of, wait_terminated
+from deployer.reconcile.ending import launch_shows, wait_for_launch, wait_terminated
 from deployer.reconcile.observe import Observed, observe
 from deployer.reconcile.operation import Operation
+from deployer.reconcile.record import Record
 from deployer.targets.base import Step
 
+#: Refusals that may not be repeated a moment later.
+_PASSING = frozenset({"dependency", "consistency", "throttle", "network", "not_found"})
 #: How long deleted things may still show before they count as remaining.
 LINGER_SECONDS = 120.0
 
@@ -34,27 +37,41 @@ class Seen:
     def ours(self) -> list[str]:
         """`kind name` of each thing of ours that still exists, the record not counted."""
         seen = self.observed
-        found = [f"instance {one.id}" for one in seen.instances if one.ours and one.state != "terminated"]
+        found = [f"instance {one}" for one in self.instance_ids()]
         found += [f"{one.kind} {one.id}" for one in self.leftovers]
         found += [f"security-group {group.id}" for group in seen.groups if group.ours]
         found += [f"{kind} {thing.name}" for kind, thing in _named(seen) if thing is not None and thing.ours]
         return found
 
+    def instance_ids(self) -> list[str]:
+        """Our instances that are not terminated."""
+        return [one.id for one in self.observed.instances if one.ours and one.state != "terminated"]
+
 
 @dataclass
-class _Problems:
-    """Refusals met on the way: the rest is deleted all the same."""
+class _Work:
+    """One teardown. deleted keeps the order. problems are refusals: the rest is deleted all the same."""
 
-    found: list[AwsError] = field(default_factory=list)
+    op: Operation
+    record: Record | None
+    deleted: dict[str, None] = field(default_factory=dict)
+    problems: list[AwsError] = field(default_factory=list)
 
-    def guard(self, act: Callable[[], Any]) -> Callable[[], None]:
+    def delete(self, kind: str, name: str, act: Callable[[], object]) -> None:
+        """Run one deletion; it is told once, however often it takes. name: several are separated by a comma."""
+
         def run() -> None:
-            try:
-                act()
-            except AwsError as error:
-                self.found.append(error)
+            act()
 
-        return run
+        try:
+            if all(f"{kind} {one}" in self.deleted for one in name.split(", ")):
+                run()
+                return
+            steps.run(Step("delete", kind, name, "down"), run, clock=self.op.clock, emit=self.op.emit)
+        except AwsError as error:
+            self.problems.append(error)
+        else:
+            self.deleted.update({f"{kind} {one}": None for one in name.split(", ")})
 
 
 def look(op: Operation) -> Seen:
@@ -71,27 +88,23 @@ def tear_down(op: Operation) -> tuple[str, ...]:
     seen = look(op)
     _warn_of_strangers(op, seen.observed)
     record = seen.observed.record
-    found = seen.ours()
-    if record is None and not found:
+    if record is None and not seen.ours():
         return ()
     if record is not None and record.phase != "deleting":
         record = op.write(replace(record, phase="deleting"))
-    ids = _instances_to_end(op, seen.observed)
-    found += [f"instance {one}" for one in ids if f"instance {one}" not in found]
-    problems = _Problems()
-    problems.guard(lambda: _end(op, ids, record.launched_at if record else 0.0, seen.observed, problems))()
-    for group in seen.observed.groups:
-        if group.ours:
-            _delete(op, problems, "security-group", group.id, lambda group=group: delete_group(op, group.id))  # type: ignore[misc]
-    remaining = _until_nothing_is_left(op, problems)
+    if record is not None and record.intent is not None and not launch_shows(record, seen.observed):
+        # First of all: an instance that shows late would hold everything that it uses.
+        wait_for_launch(op, record.intent)
+        seen = look(op)
+    work = _Work(op, record)
+    _delete_all(work, seen)
+    remaining = _until_nothing_is_left(work, seen)
+    if record is not None and not remaining:
+        work.delete("stack-record", op.names.record, lambda: records.delete(op.aws, op.names))
+        remaining = [f"stack-record {op.names.record}"] if work.problems else []
     if remaining:
-        raise _incomplete(op, remaining, problems)
-    if record is not None:
-        _delete(op, problems, "stack-record", op.names.record, lambda: records.delete(op.aws, op.names))
-        if problems.found:
-            raise _incomplete(op, [f"stack-record {op.names.record}"], problems)
-        found.append(f"stack-record {op.names.record}")
-    return tuple(found)
+        raise _incomplete(work, remaining)
+    return tuple(work.deleted)
 
 
 def _named(seen: Observed) -> list[tuple[str, Any]]:
@@ -111,82 +124,76 @@ def _warn_of_strangers(op: Operation, seen: Observed) -> None:
         op.emit(Event("warning", {"message": text, "hint": None}))
 
 
-def _instances_to_end(op: Operation, seen: Observed) -> list[str]:
-    """By tag, by record, and by a launch that was begun and whose outcome nobody wrote down."""
-    ids = {one.id for one in seen.instances if one.ours and one.state != "terminated"}
-    record = seen.record
-    if record is None:
-        return sorted(ids)
-    shown = {one.id for one in seen.instances}
-    recorded = record.ids.get("instance")
-    if recorded is not None and recorded not in shown and op.clock.now() < record.launched_at + FRESH_SECONDS:
-        ids.add(recorded)
-    if record.intent is not None:
-        mark = instance.launch_mark(record.intent.token)
-        if not any(one.launch == mark for one in seen.instances):
-            made: Instance | None = outcome_of(op, record.intent)
-            if made is not None and made.ours and made.state != "terminated":
-                ids.add(made.id)
-    return sorted(ids)
-
-
-def _end(op: Operation, ids: list[str], launched_at: float, seen: Observed, problems: _Problems) -> None:
-    """Instances first. While they shut down, what they do not need any more goes at the same time."""
-    op.lease.check()
-    instance.terminate(op.aws, ids)
-
-    def wait() -> None:
-        wait_terminated(op, ids, launched_at=launched_at)
-
-    tasks: dict[str, Callable[[], None]] = {}
+def _delete_all(work: _Work, seen: Seen) -> None:
+    """Instances first. While they shut down goes what they do not need any more; the groups they use go last."""
+    op, observed = work.op, seen.observed
+    launched_at = work.record.launched_at if work.record else 0.0
+    ids = sorted({*seen.instance_ids(), *_not_shown_yet(work, observed)})
+    tasks: dict[str, Callable[[], None]] = {"identity": lambda: _delete_identity(work, observed)}
     if ids:
-        tasks["instance"] = lambda: _delete(op, problems, "instance", ", ".join(ids), wait)
-    if seen.key_pair is not None and seen.key_pair.ours:
-        tasks["key-pair"] = lambda: _delete(
-            op, problems, "key-pair", op.names.key_pair, lambda: key_pair.delete(op.aws, op.names)
+        op.lease.check()
+        try:
+            instance.terminate(op.aws, ids)
+        except AwsError as error:
+            # An instance that may not be ended still needs its role and its key.
+            work.problems.append(error)
+            return
+        names = ", ".join(ids)
+        tasks["instance"] = lambda: work.delete(
+            "instance", names, lambda: wait_terminated(op, ids, launched_at=launched_at)
         )
-    if seen.api_key is not None and seen.api_key.ours:
-        tasks["api-key"] = lambda: _delete(
-            op, problems, "api-key", op.names.api_key, lambda: api_key.delete(op.aws, op.names)
+    if observed.key_pair is not None and observed.key_pair.ours:
+        tasks["key-pair"] = lambda: work.delete(
+            "key-pair", op.names.key_pair, lambda: key_pair.delete(op.aws, op.names)
         )
-    tasks["identity"] = lambda: _delete_identity(op, seen, problems)
+    if observed.api_key is not None and observed.api_key.ours:
+        tasks["api-key"] = lambda: work.delete("api-key", op.names.api_key, lambda: api_key.delete(op.aws, op.names))
     parallel.gather(tasks)
+    for one in seen.leftovers:
+        if one.free:
+            work.delete(one.kind, one.id, lambda one=one: leftover.delete(op.aws, one))  # type: ignore[misc]
+    for group in observed.groups:
+        if group.ours:
+            work.delete("security-group", group.id, lambda group=group: delete_group(op, group.id))  # type: ignore[misc]
 
 
-def _delete_identity(op: Operation, seen: Observed, problems: _Problems) -> None:
+def _delete_identity(work: _Work, seen: Observed) -> None:
     """The profile before the role: a role inside a profile cannot be deleted."""
-    profile, ours = seen.profile, seen.role
+    op, profile, ours = work.op, seen.profile, seen.role
     if profile is not None and profile.ours:
-        _delete(
-            op,
-            problems,
-            "instance-profile",
-            profile.name,
-            lambda: instance_profile.delete(op.aws, op.names, profile.roles),
-        )
+        roles = profile.roles
+        work.delete("instance-profile", profile.name, lambda: instance_profile.delete(op.aws, op.names, roles))
     if ours is not None and ours.ours:
-        _delete(op, problems, "role", ours.name, lambda: role.delete(op.aws, op.names))
+        work.delete("role", ours.name, lambda: role.delete(op.aws, op.names))
 
 
-def _delete(op: Operation, problems: _Problems, kind: str, name: str, act: Callable[[], object]) -> None:
-    def run() -> None:
-        act()
+def _not_shown_yet(work: _Work, seen: Observed) -> set[str]:
+    """The recorded instance, when AWS does not show it only because it is fresh."""
+    record = work.record
+    recorded = record.ids.get("instance") if record else None
+    if record is None or recorded is None or any(one.id == recorded for one in seen.instances):
+        return set()
+    return {recorded} if work.op.clock.now() < record.launched_at + FRESH_SECONDS else set()
 
-    step = Step("delete", kind, name, "down")
-    problems.guard(lambda: steps.run(step, run, clock=op.clock, emit=op.emit))()
 
-
-def _until_nothing_is_left(op: Operation, problems: _Problems) -> list[str]:
-    """Look again: deleted things may linger, volumes and interfaces may have outlived their instance."""
+def _until_nothing_is_left(work: _Work, first: Seen) -> list[str]:
+    """Look and delete again: deleted things may linger, made ones may show late, volumes may outlive instances."""
+    op = work.op
+    complete = _complete(first.observed, work.record)
     last: list[str] = []
 
     def check() -> Look[None]:
         seen = look(op)
-        for one in seen.leftovers:
-            if one.free:
-                _delete(op, problems, one.kind, one.id, lambda one=one: leftover.delete(op.aws, one))  # type: ignore[misc]
         last[:] = seen.ours()
-        return Look(", ".join(last) or "nothing", done=not last or bool(problems.found))
+        if any(errors.meaning(problem.aws_code) not in _PASSING for problem in work.problems):
+            return Look(", ".join(last), done=True)
+        if last:
+            work.problems.clear()
+            _delete_all(work, seen)
+            return Look(", ".join(last))
+        unsettled = work.record.unsettled_at if work.record else 0.0
+        late = not complete and op.clock.now() < unsettled + FRESH_SECONDS
+        return Look("nothing, but what the interrupted `up` made may show late", done=not late)
 
     wait_until(
         check,
@@ -195,16 +202,27 @@ def _until_nothing_is_left(op: Operation, problems: _Problems) -> list[str]:
         what="nothing of the stack is left",
         emit=op.emit,
         keep_alive=op.lease.check,
-        timeout=lambda text: _incomplete(op, last, problems),
+        timeout=lambda _text: _incomplete(work, last),
     )
     return last
 
 
-def _incomplete(op: Operation, remaining: list[str], problems: _Problems) -> TeardownIncomplete:
-    why = "".join(f"\n  {error.message}" for error in problems.found)
+def _complete(seen: Observed, record: Record | None) -> bool:
+    """Whether everything an `up` makes was there to see, so that nothing can show late.
+
+    An instance can only be hidden behind an intent; without one it is in the record's ids, or was never launched.
+    """
+    if record is None or not launch_shows(record, seen):
+        return False
+    named = all(thing is not None for _, thing in _named(seen))
+    return named and any(group.ours for group in seen.groups)
+
+
+def _incomplete(work: _Work, remaining: list[str]) -> TeardownIncomplete:
+    why = "".join(f"\n  {error.message}" for error in work.problems)
+    hint = work.problems[0].hint if work.problems else None
     return TeardownIncomplete(
-        f"still there of stack {op.names.stack}: {', '.join(remaining)}{why}",
-        where=op.names.stack,
-        hint=(problems.found[0].hint if problems.found else None)
-        or "run `deployer down` again; it goes on where it stopped",
+        f"still there of stack {work.op.names.stack}: {', '.join(remaining)}{why}",
+        where=work.op.names.stack,
+        hint=hint or "run `deployer down` again; it goes on where it stopped",
     )
