@@ -15,7 +15,7 @@ import pytest
 
 from tests.guards.source import PACKAGE, docstrings_of, imports_of, name_of, product_files, tree_of
 
-_WORDS = re.compile(r"rehears|sandbox|moto(?!r)|xllamacpp", re.IGNORECASE)
+_WORDS = re.compile(r"rehears|sandbox|moto(?!r)", re.IGNORECASE)
 
 #: Where strings may be the rehearsal's vocabulary: the command table, and views of the events it emits.
 _VOCABULARY = {"deployer/cli/app.py": "table of commands", "deployer/views/": "names of events to show"}
