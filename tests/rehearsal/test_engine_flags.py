@@ -79,6 +79,21 @@ def test_help_names_every_flag_and_the_speculative_types():
     assert usage().strip() == ended.stdout.strip()
 
 
+def test_help_names_all_of_the_dialect():
+    from deployer.engine.dialect import dialect
+
+    words = set(usage().replace(",", " ").split())
+    assert set(dialect().flags) <= words
+
+
+def test_flags_that_are_not_carried_out_are_read_past_and_named():
+    found = parse(["--n-cpu-moe", "4", "--check-tensors", "-c", "512"], {})
+    assert found.without_effect == ("--n-cpu-moe", "--check-tensors")
+    assert found.params["n_ctx"] == 512
+    with pytest.raises(FlagError, match="expected value"):
+        parse(["--n-cpu-moe"], {})
+
+
 def test_version_and_devices():
     version = run_engine("--version")
     assert version.returncode == 0

@@ -1,6 +1,6 @@
-"""The llama-server flags that this command takes, as data: llama.cpp b11549's names, variables and defaults.
+"""The llama-server flags that this command carries out, as data: llama.cpp b11549's names, variables and defaults.
 
-A flag that is not here is refused as llama-server refuses an unknown one, so a rehearsal fails where the box would.
+Its other flags are read past (see parse.py); what no llama.cpp knows is refused as llama-server refuses it.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ _MODEL = (
         env=_arg("LOAD_MODE"),
     ),
     Flag(("--offline",), ("offline",), "no network", env=_arg("OFFLINE")),
-    Flag(("--no-warmup",), ("warmup",), "skip the empty run before the first request", constant=False),
+    Flag(("--warmup",), ("warmup",), "an empty run before the first request (default)"),
+    Flag(("--no-warmup",), ("warmup",), "skip it", constant=False),
 )  # fmt: skip
 _COMPUTE = (
     Flag(("-t", "--threads"), ("cpuparams.n_threads",), "CPU threads for generation (default: -1)", "N", integer,
@@ -132,6 +133,7 @@ _COMPUTE = (
     Flag(("-ub", "--ubatch-size"), ("n_ubatch",), "physical batch (default: 512)", "N", integer, env=_arg("UBATCH")),
     Flag(("-np", "--parallel"), ("n_parallel",), "slots (default: -1, auto)", "N", integer, env=_arg("N_PARALLEL")),
     Flag(("-kvu", "--kv-unified"), ("kv_unified",), "one KV buffer for all slots", env=_arg("KV_UNIFIED")),
+    Flag(("-no-kvu", "--no-kv-unified"), ("kv_unified",), "one for each slot", constant=False),
     Flag(("-fa", "--flash-attn"), ("flash_attn_type",), "flash attention: on|off|auto (default: auto)", "[on|off|auto]",
          _choice("llama_flash_attn_type", "unknown value for --flash-attn",
                  {k: f"LLAMA_FLASH_ATTN_TYPE_{v}" for k, v in _flash.items()}), env=_arg("FLASH_ATTN")),
@@ -144,6 +146,7 @@ _COMPUTE = (
     Flag(("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints"), ("n_ctx_checkpoints",),
          "context checkpoints of a slot (default: 32)", "N", integer, env=_arg("CTX_CHECKPOINTS")),
     Flag(("--context-shift",), ("ctx_shift",), "shift the context when it is full", env=_arg("CONTEXT_SHIFT")),
+    Flag(("--no-context-shift",), ("ctx_shift",), "end there (default)", constant=False),
     Flag(("--cache-reuse",), ("n_cache_reuse",), "smallest chunk to reuse from the cache", "N", integer,
          env=_arg("CACHE_REUSE")),
     Flag(("--numa",), ("numa",), "distribute|isolate|numactl", "TYPE",
@@ -173,13 +176,13 @@ _SPECULATION = (
          "least probability of a draft (default: 0.00)", "P", real, env=_arg("SPEC_DRAFT_P_MIN")),
     Flag(("--spec-draft-p-split", "--draft-p-split"), ("speculative.draft.p_split",),
          "split probability (default: 0.10)", "P", real, env=_arg("SPEC_DRAFT_P_SPLIT")),
-    Flag(("--spec-draft-type-k", "-ctkd"), ("speculative.draft.cache_type_k",), "draft K cache", "TYPE", _cache_type,
+    Flag(("--spec-draft-type-k", "-ctkd", "--cache-type-k-draft"), ("speculative.draft.cache_type_k",), "draft K cache", "TYPE", _cache_type,
          env=_arg("SPEC_DRAFT_CACHE_TYPE_K")),
-    Flag(("--spec-draft-type-v", "-ctvd"), ("speculative.draft.cache_type_v",), "draft V cache", "TYPE", _cache_type,
+    Flag(("--spec-draft-type-v", "-ctvd", "--cache-type-v-draft"), ("speculative.draft.cache_type_v",), "draft V cache", "TYPE", _cache_type,
          env=_arg("SPEC_DRAFT_CACHE_TYPE_V")),
-    Flag(("--spec-draft-ngl", "-ngld"), ("speculative.draft.n_gpu_layers",), "draft layers in VRAM", "N", layers,
-         env=_arg("N_GPU_LAYERS_DRAFT")),
-    Flag(("--spec-draft-model", "-md"), ("speculative.draft.mparams.path",), "draft model", "FNAME",
+    Flag(("--spec-draft-ngl", "-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft"),
+         ("speculative.draft.n_gpu_layers",), "draft layers in VRAM", "N", layers, env=_arg("N_GPU_LAYERS_DRAFT")),
+    Flag(("--spec-draft-model", "-md", "--model-draft"), ("speculative.draft.mparams.path",), "draft model", "FNAME",
          env=_arg("SPEC_DRAFT_MODEL")),
 )  # fmt: skip
 _SERVER = (
@@ -194,7 +197,7 @@ _SERVER = (
     Flag(("--slots",), ("endpoint_slots",), "open /slots (default)", env=_arg("ENDPOINT_SLOTS")),
     Flag(("--no-slots",), ("endpoint_slots",), "close /slots", constant=False),
     Flag(("--props",), ("endpoint_props",), "open POST /props", env=_arg("ENDPOINT_PROPS")),
-    Flag(("--ui",), ("ui",), "serve the web page (default)"),
+    Flag(("--ui", "--webui"), ("ui",), "serve the web page (default)"),
     Flag(("--no-ui", "--no-webui"), ("ui",), "do not serve the web page", constant=False),
     Flag(("--threads-http",), ("n_threads_http",), "threads for HTTP", "N", integer, env=_arg("THREADS_HTTP")),
     Flag(("-to", "--timeout"), ("timeout_read", "timeout_write"), "seconds (default: 3600)", "N", integer,
@@ -203,8 +206,9 @@ _SERVER = (
          env=_arg("SSE_PING_INTERVAL")),
     Flag(("--jinja",), ("use_jinja",), "use the model's chat template (default)", env=_arg("JINJA")),
     Flag(("--no-jinja",), ("use_jinja",), "do not use it", constant=False),
-    Flag(("-lv", "--verbosity"), ("verbosity",), "log level (default: 3)", "N", integer, env=_arg("LOG_VERBOSITY")),
+    Flag(("-lv", "--verbosity", "--log-verbosity"), ("verbosity",), "log level (default: 3)", "N", integer, env=_arg("LOG_VERBOSITY")),
     Flag(("--log-jsonl",), ("log_json",), "log JSON lines", env=_arg("LOG_JSONL")),
+    Flag(("--no-log-jsonl",), ("log_json",), "log text (default)", constant=False),
 )  # fmt: skip
 _SAMPLING = (
     Flag(("-n", "--predict", "--n-predict"), ("n_predict",), "tokens to predict (default: -1)", "N", integer,

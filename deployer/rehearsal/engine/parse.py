@@ -1,10 +1,15 @@
-"""Reads llama-server's command line and environment, and refuses with llama.cpp's own words. Pure."""
+"""Reads llama-server's command line and environment, and refuses with llama.cpp's own words. Pure.
+
+A flag that llama.cpp has and this command does not carry out is read past and named on the log, so that a rehearsal
+refuses exactly what the box would refuse.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deployer.engine.dialect import dialect
 from deployer.rehearsal.engine.flags import DEFAULT_PORT, FLAGS, GROUPS, REMOVED, Flag, Member, Value, speculative_type
 
 _SWITCH_ON = ("1", "on", "true", "enabled")
@@ -20,6 +25,7 @@ class Invocation:
     """params: dotted attributes of CommonParams to set. The rest are the flags that mean more than one attribute.
 
     speculative accumulates over variable and flags, as in llama.cpp. wants: `help`, `version` or `list-devices`.
+    without_effect: flags that were read past.
     """
 
     params: dict[str, Value] = field(default_factory=lambda: {"port": DEFAULT_PORT})
@@ -30,6 +36,7 @@ class Invocation:
     devices: str | None = None
     speculative: tuple[Member, ...] = ()
     wants: str | None = None
+    without_effect: tuple[str, ...] = ()
 
 
 def parse(argv: Sequence[str], environ: Mapping[str, str]) -> Invocation:
@@ -47,9 +54,10 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> Invocation:
         name = word.replace("_", "-") if word.startswith("--") else word
         if name in REMOVED:
             raise FlagError(_handling(word, REMOVED[name]))
-        if name not in by_name:
-            raise FlagError(f"error: invalid argument: {word}")
-        _take_flag(invocation, by_name[name], word, words)
+        if name in by_name:
+            _take_flag(invocation, by_name[name], word, words)
+        else:
+            _read_past(invocation, name, word, words)
     return invocation
 
 
@@ -64,7 +72,21 @@ def usage() -> str:
             if flag.env:
                 lines.append(f"{'':<40}(env: {flag.env})")
         lines.append("")
+    own = {name for flag in FLAGS for name in flag.names}
+    others = {flag.names: flag.takes for flag in dialect().flags.values() if not own & set(flag.names)}
+    lines.append("----- taken without effect -----\n")
+    lines += [", ".join(names) + " VALUE" * takes for names, takes in others.items()]
     return "\n".join(lines)
+
+
+def _read_past(invocation: Invocation, name: str, word: str, words: Iterator[str]) -> None:
+    known = dialect().flags.get(name)
+    if known is None:
+        raise FlagError(f"error: invalid argument: {word}")
+    for _ in range(known.takes):
+        if next(words, None) is None:
+            raise FlagError(_handling(word, "expected value for argument"))
+    invocation.without_effect += (name,)
 
 
 def _take_flag(invocation: Invocation, flag: Flag, word: str, words: Iterator[str]) -> None:

@@ -38,6 +38,8 @@ def serve(invocation: Invocation, environ: Mapping[str, str]) -> int:
             file=sys.stderr,
         )
         return 1
+    for name in invocation.without_effect:
+        print(f"W srv         init: {name} has no effect in a rehearsal", file=sys.stderr)
     # Without it a failed assertion waits for gdb to print a stack.
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
     import xllamacpp

@@ -124,7 +124,7 @@ class Init:
         with self._lock:
             service = self._services.get(unit.name)
             if service is None or not service.runs:
-                service = self._services[unit.name] = Service(unit, self._surround(unit), self._clock)
+                service = self._services[unit.name] = Service(unit, self._surround(unit))
         return service.start()
 
     def _start_timer(self, timer: Timer) -> bool:

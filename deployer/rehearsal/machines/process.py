@@ -102,13 +102,13 @@ def machines_folder(state_dir: Path) -> Path:
     return state_dir.resolve() / "machines"
 
 
-def reap(state_dir: Path, clock: Clock | None = None) -> int:
+def reap(state_dir: Path) -> int:
     """End whatever a hypervisor that crashed left running and remove its folders; how many processes there were.
 
     Processes are known by the mark in their environment, so a process id that was used again is not touched.
     """
     folder = machines_folder(state_dir)
     left = len(processes.members(str(folder)))
-    processes.end(str(folder), patience=5.0, clock=(clock or SystemClock()).monotonic)
+    processes.end(str(folder), patience=5.0)
     shutil.rmtree(folder, ignore_errors=True)
     return left

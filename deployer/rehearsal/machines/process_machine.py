@@ -176,7 +176,7 @@ class ProcessMachine:
 
     def _end_processes(self) -> None:
         self._init.stop_all()
-        processes.end(str(self._site.folder), patience=1.0, clock=self._site.clock.monotonic)
+        processes.end(str(self._site.folder), patience=1.0)
 
     def _close_servers(self) -> None:
         for close in reversed(self._closers):

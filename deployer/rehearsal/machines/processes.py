@@ -14,9 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
+from deployer.clock import SystemClock
+
 #: `<machine's folder>/<unit or session>`.
 SCOPE = "DEPLOYER_MACHINE_SCOPE"
 
+# Real processes take real time, whatever the cloud's clock shows.
+_now = SystemClock().monotonic
 #: How often a wait for the end of processes looks again, and how long SIGKILL may take, seconds.
 _POLL, _KILL_PATIENCE = 0.01, 10.0
 
@@ -32,31 +36,27 @@ def send(scope: str, number: int) -> None:
         _send_if(pid, number, lambda pid=pid: pid in _candidates(scope, only=pid))  # type: ignore[misc]
 
 
-def end(scope: str, *, patience: float, clock: Callable[[], float]) -> None:
-    """SIGTERM every member, wait up to `patience` seconds for all to end, then SIGKILL. clock: monotonic seconds."""
+def end(scope: str, *, patience: float) -> None:
+    """SIGTERM every member, wait up to `patience` seconds for all to end, then SIGKILL."""
     if members(scope):
         send(scope, signal.SIGTERM)
-        wait_until_empty(scope, patience, clock)
-    kill(scope, clock=clock)
+        _wait_until_empty(scope, patience)
+    kill(scope)
 
 
-def kill(scope: str, *, clock: Callable[[], float]) -> None:
+def kill(scope: str) -> None:
     """SIGKILL every member until none is left, those that appear meanwhile too."""
-    deadline = clock() + _KILL_PATIENCE
-    while members(scope) and clock() < deadline:
+    deadline = _now() + _KILL_PATIENCE
+    while members(scope) and _now() < deadline:
         send(scope, signal.SIGKILL)
-        wait_until_empty(scope, 0.1, clock)
+        _wait_until_empty(scope, 0.1)
 
 
-def wait_until_empty(scope: str, patience: float, clock: Callable[[], float]) -> bool:
-    """Whether every member ended within `patience` seconds."""
-    deadline = clock() + patience
+def _wait_until_empty(scope: str, patience: float) -> None:
+    deadline = _now() + patience
     pause = Event()
-    while members(scope):
-        if clock() >= deadline:
-            return False
+    while members(scope) and _now() < deadline:
         pause.wait(_POLL)
-    return True
 
 
 def _candidates(scope: str, only: int | None = None) -> list[int]:

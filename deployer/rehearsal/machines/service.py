@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from deployer.clock import Clock
+from deployer.clock import SystemClock
 from deployer.rehearsal.machines import processes
 from deployer.rehearsal.machines.units import Unit
 
@@ -37,12 +37,12 @@ class Surroundings:
 class Service:
     """One unit. start returns at once for a simple service, after the end for a oneshot. stop may be called twice."""
 
-    def __init__(self, unit: Unit, surroundings: Surroundings, clock: Clock) -> None:
+    def __init__(self, unit: Unit, surroundings: Surroundings) -> None:
         self.unit = unit
         self.state: State = "inactive"
         self.exits: list[int] = []
         self._surroundings = surroundings
-        self._clock = clock
+        self._clock = SystemClock()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -75,15 +75,15 @@ class Service:
     def stop(self) -> None:
         """SIGTERM, TimeoutStopSec, SIGKILL; returns when no process of the service is left. It never starts again."""
         self._stopping.set()
-        scope, now = self._surroundings.scope, self._clock.monotonic
+        scope = self._surroundings.scope
         with self._lock:
             if self.state in ("active", "activating"):
                 self.state = "deactivating"
         if self.unit.kill_all:
-            processes.end(scope, patience=self.unit.stop_seconds, clock=now)
+            processes.end(scope, patience=self.unit.stop_seconds)
         else:
             self._end_main()
-            processes.kill(scope, clock=now)
+            processes.kill(scope)
         if self._thread is not None:
             self._thread.join()
         if self.state == "deactivating":
@@ -132,7 +132,7 @@ class Service:
                 return
             # What the main process leaves behind goes with it, as systemd empties a service's cgroup.
             patience = self.unit.stop_seconds if self.unit.kill_all else 0.0
-            processes.end(self._surroundings.scope, patience=patience, clock=self._clock.monotonic)
+            processes.end(self._surroundings.scope, patience=patience)
             if not self._again(status):
                 return
 

@@ -28,8 +28,9 @@ def pump(channel: paramiko.Channel, connection: socket.socket) -> None:
         while not downward_ended.wait(_POLL):
             if channel.closed:
                 _shut(connection, socket.SHUT_RDWR)
-        channel.close()
         connection.close()
+        with contextlib.suppress(OSError, EOFError):
+            channel.close()
 
     def downward() -> None:
         with contextlib.suppress(OSError, EOFError):
