@@ -11,6 +11,9 @@ from deployer.catalog import partition as partitions
 from deployer.catalog.types import Hardware
 from deployer.errors import AwsError, RefusedError
 
+#: The user that Amazon Linux images make.
+DEFAULT_LOGIN = "ec2-user"
+
 
 @dataclass(frozen=True)
 class Image:
@@ -106,5 +109,5 @@ def _image(found: dict[str, Any], origin: str) -> Image:
         root_device=root,
         smallest_gib=max(sizes, default=0),
         origin=origin,
-        login="ubuntu" if "ubuntu" in name.lower() else "ec2-user",
+        login="ubuntu" if "ubuntu" in name.lower() else DEFAULT_LOGIN,
     )

@@ -29,7 +29,10 @@ _REFUSALS = frozenset({"capacity", "quota", "permission", "parameter", "throttle
 
 @dataclass(frozen=True)
 class Launch:
-    """What every attempt shares. zones: instance type -> zones that offer it. group: the security group's id."""
+    """What every attempt shares. zones: instance type -> zones that offer it. group: the security group's id.
+
+    stays: ids of the instances that serve until the new one does.
+    """
 
     deployment: Deployment
     desired: Desired
@@ -38,6 +41,7 @@ class Launch:
     group: str
     image: Image
     generation: int
+    stays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,10 @@ def launch(op: Operation, plan: Launch, record: Record) -> Launched:
         if isinstance(place, Skipped):
             attempts.append(_tell(op, plan, _Attempt(place.instance_type, place.zone, "skipped", message=place.reason)))
             continue
-        record = _with_intent(op, plan, record, place)
+        image = _image_for(op, plan, place)
+        record = _with_intent(op, plan, record, place, image)
         try:
-            launched = _try(op, plan, record, place)
+            launched = _try(op, plan, record, place, image)
         except AwsError as error:
             if errors.meaning(error.aws_code) in _REFUSALS:
                 # Written now: `down` need not wait for an instance that cannot come.
@@ -91,7 +96,7 @@ def launch(op: Operation, plan: Launch, record: Record) -> Launched:
         _tell(op, plan, _Attempt(place.instance_type, place.zone, "launched"))
         return launched
     op.write(replace(record, phase="no-capacity", intent=None))
-    raise _nothing_anywhere(attempts, op.names)
+    raise _nothing_anywhere(attempts, op.names, plan.stays)
 
 
 def _ordered(op: Operation, plan: Launch, intent: Intent | None) -> Iterator[Place | Skipped]:
@@ -105,9 +110,11 @@ def _ordered(op: Operation, plan: Launch, intent: Intent | None) -> Iterator[Pla
     yield from sorted(every, key=lambda p: not (isinstance(p, Place) and (p.instance_type, p.zone) == begun))
 
 
-def _with_intent(op: Operation, plan: Launch, record: Record, place: Place) -> Record:
+def _with_intent(op: Operation, plan: Launch, record: Record, place: Place, image: Image) -> Record:
+    """The record with the call that is about to be made, and what only this place decides."""
     if record.intent is not None:
         return record
+    spec, _ = ec2_parts(plan.deployment)
     attempt = record.attempt + 1
     token = instance.client_token(op.aws.account, op.aws.region, op.names.stack, record.uid, plan.generation, attempt)
     intent = Intent(token, plan.generation, attempt, place.instance_type, place.zone, op.clock.now())
@@ -117,16 +124,16 @@ def _with_intent(op: Operation, plan: Launch, record: Record, place: Place) -> R
             attempt=attempt,
             intent=intent,
             phase="launching",
+            endpoint=replace(record.endpoint, instance_type=place.instance_type),
+            access=replace(record.access, user=image.login if spec.access.user == "auto" else spec.access.user),
         )
     )
 
 
-def _try(op: Operation, plan: Launch, record: Record, place: Place) -> Launched:
+def _try(op: Operation, plan: Launch, record: Record, place: Place, image: Image) -> Launched:
     assert record.intent is not None
     intent = record.intent
-    image = _image_for(op, plan, place)
     spec, _ = ec2_parts(plan.deployment)
-    login = image.login if spec.access.user == "auto" else spec.access.user
     tags = TagSet(op.names.stack, intent.generation, plan.desired.spec_digest, record.expires_at, spec.tags)
     request = build(
         place,
@@ -153,8 +160,6 @@ def _try(op: Operation, plan: Launch, record: Record, place: Place) -> Launched:
         launched_at=op.clock.now(),
         generation=intent.generation,
         launch_digest=plan.desired.launch_digest if launched_in else "",
-        endpoint=replace(record.endpoint, instance_type=intent.instance_type),
-        access=replace(record.access, user=login),
     )
     return Launched(op.write(done), instance_id, launched_in)
 
@@ -223,7 +228,7 @@ def _tell(op: Operation, plan: Launch, attempt: _Attempt) -> _Attempt:
     return attempt
 
 
-def _nothing_anywhere(attempts: list[_Attempt], names: Names) -> CapacityError | RefusedError:
+def _nothing_anywhere(attempts: list[_Attempt], names: Names, stays: tuple[str, ...]) -> CapacityError | RefusedError:
     table = "\n".join(str(attempt) for attempt in attempts)
     if all(attempt.outcome == "skipped" for attempt in attempts):
         return RefusedError(
@@ -231,8 +236,9 @@ def _nothing_anywhere(attempts: list[_Attempt], names: Names) -> CapacityError |
             where="instance.type",
             hint="choose another instance.type or add instance.fallbacks",
         )
+    left = f"{', '.join(stays)} serves as before" if stays else "nothing that costs money was left"
     return CapacityError(
-        f"AWS has no capacity for stack {names.stack} now; nothing that costs money was left. Tried:\n{table}",
+        f"AWS has no capacity for stack {names.stack} now; {left}. Tried:\n{table}",
         where="ec2:RunInstances",
         hint="add instance.fallbacks or try later; `deployer down` removes the free leftovers (key, group, role)",
     )

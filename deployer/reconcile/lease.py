@@ -37,6 +37,12 @@ class Hold:
     expires_at: float
 
 
+def current(aws: Aws, names: Names) -> Hold | None:
+    """The lease that holds, living or expired."""
+    holds = _holds(aws, names)
+    return holds[-1] if holds else None
+
+
 class Lease:
     """A context manager: acquired on entry, deleted on exit, renewed by a thread in between.
 
@@ -96,9 +102,9 @@ class Lease:
     def _acquire(self) -> None:
         start = self._clock.monotonic()
         while True:
-            current = self._current()
-            if current is None or current.expires_at < self._clock.now() or is_dead(current.holder):
-                if self._take(1 if current is None else current.number + 1):
+            hold = current(self._aws, self._names)
+            if hold is None or hold.expires_at < self._clock.now() or is_dead(hold.holder):
+                if self._take(1 if hold is None else hold.number + 1):
                     return
                 # Somebody else was faster, and may not show yet: look again, but not forever.
                 self._give_up_after(start, EXPIRY_SECONDS)
@@ -106,13 +112,13 @@ class Lease:
                 continue
             waited = self._clock.monotonic() - start
             if waited >= self._wait_seconds:
-                raise self._locked(current, waited)
+                raise self._locked(hold, waited)
             self._emit(
                 Event(
                     "waiting",
                     {
                         "what": f"lease of stack {self._names.stack}",
-                        "observation": f"held by {current.holder} since {_time(current.since)}",
+                        "observation": f"held by {hold.holder} since {_time(hold.since)}",
                         "seconds": round(waited, 1),
                         "deadline_seconds": self._wait_seconds,
                     },
@@ -133,7 +139,7 @@ class Lease:
         self._expires_at = self._since + EXPIRY_SECONDS
         mark = {tags.STACK: self._names.stack}
         made = parameters.create(self._aws, self._name(number), self._value(), tag=mark)
-        holds = self._holds()
+        holds = _holds(self._aws, self._names)
         mine = next((hold for hold in holds if hold.number == number and hold.holder.nonce == self._me.nonce), None)
         if mine is None and not made:
             return False
@@ -159,7 +165,7 @@ class Lease:
         with self._renewing:
             if self._stop.is_set() or self._lost is not None:
                 return
-            holds = self._holds()
+            holds = _holds(self._aws, self._names)
             mine = any(hold.holder.nonce == self._me.nonce for hold in holds)
             if not mine or any(hold.number > self._number for hold in holds):
                 other = next((hold for hold in holds if hold.holder.nonce != self._me.nonce), None)
@@ -167,14 +173,6 @@ class Lease:
                 return
             self._expires_at = self._clock.now() + EXPIRY_SECONDS
             parameters.overwrite(self._aws, self._name(self._number), self._value())
-
-    def _holds(self) -> list[Hold]:
-        found = [_parse(p.name, p.value) for p in parameters.below(self._aws, self._names.leases)]
-        return sorted((hold for hold in found if hold is not None), key=lambda hold: hold.number)
-
-    def _current(self) -> Hold | None:
-        holds = self._holds()
-        return holds[-1] if holds else None
 
     def _name(self, number: int) -> str:
         return f"{self._names.leases}/{number}"
@@ -190,6 +188,11 @@ class Lease:
             where=self._name(hold.number),
             hint="wait for it with --lock-wait, or end that process: its lease then expires within a minute",
         )
+
+
+def _holds(aws: Aws, names: Names) -> list[Hold]:
+    found = [_parse(parameter.name, parameter.value) for parameter in parameters.below(aws, names.leases)]
+    return sorted((hold for hold in found if hold is not None), key=lambda hold: hold.number)
 
 
 def _parse(name: str, value: str) -> Hold | None:

@@ -61,7 +61,7 @@ class Ec2Target:
     def plan(self, deployment: Deployment) -> Plan:
         """What `up` would do now. Changes nothing, in AWS or here. Raises RefusedError when `up` would be refused."""
         from deployer.reconcile import plan as plans
-        from deployer.reconcile.converge import look
+        from deployer.reconcile.looking import look
 
         with _for_people():
             seen = look(self._aws(), self._settings, deployment, make_key=False)
@@ -72,12 +72,14 @@ class Ec2Target:
 
         Raises any DeployerError; after one, `up` again goes on and `down` removes everything.
         """
+        from deployer.decide.decide import refuse_if_unfit
         from deployer.reconcile.after import fall_back, settle
         from deployer.reconcile.converge import converge
         from deployer.targets.ec2_ladder import announce, climb_ladder
 
         start = self._clock.monotonic()
         stack = deployment.spec.name
+        refuse_if_unfit(deployment)
         with _for_people(), self._operation(stack, "up") as op:
             done = converge(op, deployment)
             try:

@@ -17,6 +17,8 @@ from deployer.health.client import EngineClient
 from deployer.health.console import ConsoleReader
 from deployer.health.engine import EngineHealth
 from deployer.health.models import ModelListed
+from deployer.reconcile.lease import Hold
+from deployer.reconcile.lease import current as current_lease
 from deployer.reconcile.observe import Observed, observe
 from deployer.reconcile.record import Record
 from deployer.settings import Settings
@@ -45,7 +47,7 @@ def summary_of(region: str, stack: str, record: Record | None, **details: Json) 
 def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
     """Record, resources, phases, and one look at each rung. Raises RefusedError when nothing of the stack exists."""
     names = Names(stack, aws.region)
-    observed, _ = observe(aws, names)
+    observed, more = observe(aws, names, lease=lambda: current_lease(aws, names))
     resources = _resources(observed)
     if observed.record is None and not resources:
         raise RefusedError(f"there is no stack {stack} in {aws.region}", hint="deployer ls shows what is")
@@ -75,9 +77,16 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         if record
         else None,
         resources=resources,
+        lease=_lease(more["lease"]),
         phases=phases,
         probes=_probes(aws, settings, names, record, current, console),
     )
+
+
+def _lease(hold: Hold | None) -> Json:
+    if hold is None:
+        return None
+    return {"holder": str(hold.holder), "since": hold.since, "expires_at": hold.expires_at}
 
 
 def _resources(observed: Observed) -> list[Json]:

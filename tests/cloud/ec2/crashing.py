@@ -36,8 +36,9 @@ def run(
 
 def _victim(environ: dict[str, str], verb: str, at: int | str | None, side: str, values: dict[str, Any]) -> None:
     os.environ.update(environ)
+    from conftest import HastyClock, deployment_of
+
     from deployer.aws.session import Aws
-    from deployer.clock import SystemClock
     from deployer.errors import DeployerError
     from deployer.events import ignore
     from deployer.settings import Settings
@@ -54,18 +55,17 @@ def _victim(environ: dict[str, str], verb: str, at: int | str | None, side: str,
             strikes = at in (count, operation)
         if strikes and side == "before":
             os._exit(KILLED)
-        answer = real(self, service, operation, **parameters)
-        if strikes:
-            os._exit(KILLED)
-        return answer
+        try:
+            return real(self, service, operation, **parameters)
+        finally:
+            if strikes:
+                os._exit(KILLED)
 
     Aws.call = call  # type: ignore[method-assign]
     settings = Settings.from_env(environ)
-    target = Ec2Target(settings, environ["AWS_REGION"], SystemClock(), ignore, verify=lambda *_: None)
+    target = Ec2Target(settings, environ["AWS_REGION"], HastyClock(), ignore, verify=lambda *_: None)
     try:
         if verb == "up":
-            from conftest import deployment_of
-
             target.up(deployment_of(settings, **values))
         else:
             target.down("demo")

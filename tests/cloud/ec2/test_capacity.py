@@ -92,3 +92,15 @@ def test_a_profile_that_ec2_does_not_see_yet_is_waited_for(operator: Any) -> Non
     operator.cloud.world.options = operator.cloud.world.options.changed({"profile_lag_seconds": 1.0})
     operator.up()
     assert len(operator.instances()) == 1
+
+
+def test_no_room_for_the_new_one_leaves_the_old_one_serving(operator: Any, refused: Callable[..., Any]) -> None:
+    old = operator.up().instance_id
+    operator.fault(**CAPACITY)
+    error = refused(lambda: operator.up(context=8192))
+    assert error.exit_code == 4
+    assert f"{old} serves as before" in error.message
+    assert operator.target().list_stacks()[0].phase == "ready"
+    operator.cloud.faults.clear()
+    assert operator.up().changes == 0
+    assert [one["InstanceId"] for one in operator.instances()] == [old]
