@@ -52,14 +52,14 @@ class InstanceMetadata:
             return b"dynamic\nmeta-data\nuser-data"
         if path == "latest/user-data":
             return self.user_data or None
-        if path == "latest/dynamic/instance-identity/document":
-            return json.dumps(self._identity(), indent=2).encode()
-        if path == "latest/meta-data" or path.startswith("latest/meta-data/"):
-            text = _below(self.metadata, path.removeprefix("latest/meta-data").strip("/"))
-            return None if text is None else text.encode()
-        return None
+        first, _, rest = path.removeprefix("latest/").partition("/")
+        trees = {"meta-data": lambda: self.metadata, "dynamic": self._dynamic}
+        if not path.startswith("latest/") or first not in trees:
+            return None
+        text = _below(trees[first](), rest)
+        return None if text is None else text.encode()
 
-    def _identity(self) -> dict[str, str | None]:
+    def _dynamic(self) -> Mapping[str, str]:
         names = {
             "instanceId": "instance-id",
             "instanceType": "instance-type",
@@ -68,7 +68,8 @@ class InstanceMetadata:
             "region": "placement/region",
             "availabilityZone": "placement/availability-zone",
         }
-        return {"version": "2017-09-30", **{name: self.metadata.get(path) for name, path in names.items()}}
+        document = {"version": "2017-09-30", **{name: self.metadata.get(path) for name, path in names.items()}}
+        return {"instance-identity/document": json.dumps(document, indent=2)}
 
 
 def _below(metadata: Mapping[str, str], path: str) -> str | None:

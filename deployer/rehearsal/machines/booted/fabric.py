@@ -48,7 +48,8 @@ class Fabric:
         slot, address = self.slot, launch.address
         port, namespace = slot.port(address), slot.namespace(address)
         run(["ip", "netns", "add", namespace])
-        run(["ip", "-n", slot.name, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", namespace])
+        peer = ["peer", "name", "eth0", "address", slot.mac(address), "netns", namespace]
+        run(["ip", "-n", slot.name, "link", "add", port, "type", "veth", *peer])
         _batch(
             namespace,
             f"addr add {address}/24 dev eth0",
@@ -60,7 +61,7 @@ class Fabric:
             _nft(slot, firewall.opened(port) + firewall.changed(port, rules))
             self._ports.add(port)
         _connect(slot, port, address)
-        self._metadata.add(launch)
+        self._metadata.add(launch, slot.mac(address))
         return namespace
 
     def apply(self, address: str, rules: Sequence[IngressRule]) -> None:

@@ -35,9 +35,27 @@ MASKED = (
 #: Where the id of the hypervisor that a machine is told to be on is kept on its disk.
 HYPERVISOR_ID = "etc/hypervisor-uuid"
 
-# Instances of the Xen generation find an id that starts with ec2 here, and cloud-init knows EC2 by it: then it speaks
-# version 2 of the metadata service only. The nearer sign, the firmware's tables, is not shown to containers.
-_HYPERVISOR_UNIT = f"""[Unit]
+# Instances of the Xen generation find an id that starts with ec2 at /sys/hypervisor/uuid, and cloud-init knows EC2 by
+# it: then it speaks version 2 of the metadata service only. The other sign, the firmware's tables, it does not look for
+# in a container. The kernel's own /sys takes no new folder, so one that has it is put together and laid over it, at one
+# stroke, for systemd needs its control groups there.
+_SHOW_HYPERVISOR = f"""#!/bin/sh -eu
+mkdir /run/sys
+mount -t tmpfs -o mode=755,nosuid,nodev,noexec sysfs /run/sys
+mount --make-private /run/sys
+for entry in /sys/*; do
+  mkdir "/run/sys/${{entry##*/}}"
+  mount --rbind "$entry" "/run/sys/${{entry##*/}}"
+done
+mkdir /run/sys/hypervisor
+cp /{HYPERVISOR_ID} /run/sys/hypervisor/uuid
+mount -o remount,ro /run/sys
+mount --make-rprivate /run/sys
+mount --rbind /run/sys /sys
+umount --recursive --lazy /run/sys
+rmdir /run/sys
+"""
+_HYPERVISOR_UNIT = """[Unit]
 Description=Show the id of the hypervisor
 DefaultDependencies=no
 After=systemd-remount-fs.service
@@ -46,16 +64,10 @@ Before=cloud-init-local.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=/bin/mount -o remount,rw /sys
-ExecStart=/bin/mkdir -p /sys/hypervisor
-ExecStart=/bin/cp /{HYPERVISOR_ID} /sys/hypervisor/uuid
-ExecStart=/bin/mount -o remount,ro /sys
-
-[Install]
-WantedBy=cloud-init-local.service
+ExecStart=/usr/local/sbin/show-hypervisor
 """
 
-# The user is the one of Amazon Linux. The network is up before the machine is.
+# User and kinds of host keys are those of Amazon Linux. The network is up before the machine is.
 _CLOUD_CONFIG = """datasource_list: [ Ec2 ]
 datasource:
   Ec2:
@@ -64,7 +76,7 @@ datasource:
     timeout: 5
 network: {config: disabled}
 locale: C.UTF-8
-apt_preserve_sources_list: true
+ssh_genkeytypes: [ed25519, ecdsa]
 system_info:
   default_user:
     name: ec2-user
@@ -78,6 +90,7 @@ system_info:
 FILES = {
     "etc/cloud/cloud.cfg.d/90-image.cfg": _CLOUD_CONFIG,
     "etc/systemd/system/hypervisor-uuid.service": _HYPERVISOR_UNIT,
+    "usr/local/sbin/show-hypervisor": _SHOW_HYPERVISOR,
     # Empty: each machine makes its own at its first boot.
     "etc/machine-id": "",
 }
@@ -91,6 +104,7 @@ def configure(root: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         path.write_text(text, encoding="utf-8")
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
     for name in MASKED:
         _link(units / name, "/dev/null")
     _link(
@@ -98,7 +112,8 @@ def configure(root: Path) -> None:
     )
     for key in (root / "etc/ssh").glob("ssh_host_*"):
         key.unlink()
-    (root / "etc/resolv.conf").unlink(missing_ok=True)
+    for name in ("etc/resolv.conf", "etc/hostname"):
+        (root / name).unlink(missing_ok=True)
 
 
 def _link(path: Path, target: str) -> None:

@@ -24,9 +24,12 @@ class SharedMetadata:
 
         self._server = NamespaceServer(listen(namespace, ADDRESS, _PORT), Handler)
 
-    def add(self, launch: MachineLaunch) -> None:
-        """From now on answer this machine."""
-        self._machines[launch.address] = InstanceMetadata(launch.metadata, launch.user_data, self._clock)
+    def add(self, launch: MachineLaunch, mac: str) -> None:
+        """From now on answer this machine. mac: of its interface, which cloud-init looks for in the metadata."""
+        interface = {"mac": mac, "device-number": "0", "local-ipv4s": launch.address, "public-ipv4s": launch.address}
+        inside = {f"network/interfaces/macs/{mac}/{name}": text for name, text in interface.items()}
+        documents = {**launch.metadata, "mac": mac, **inside}
+        self._machines[launch.address] = InstanceMetadata(documents, launch.user_data, self._clock)
 
     def remove(self, address: str) -> None:
         """From now on know nothing of it."""

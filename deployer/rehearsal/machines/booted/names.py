@@ -48,6 +48,10 @@ class Slot:
         """The fabric's end of the link to a machine."""
         return f"port{_octet(address)}"
 
+    def mac(self, address: str) -> str:
+        """Of a machine's interface; locally administered, as EC2's are."""
+        return "06:00:" + ":".join(f"{int(octet):02x}" for octet in address.split("."))
+
     def owns(self, name: str) -> bool:
         """Whether a namespace of that name is this slot's."""
         return name == self.name or name.startswith(self.name + "-")

@@ -18,6 +18,8 @@ from deployer.rehearsal.machines.booted.names import SLOTS, Slot
 from deployer.rehearsal.processes import ProcessId
 
 REGISTRY = Path("/run/deployer/booted")
+#: Where systemd-nspawn makes a folder for each container, and leaves it when it is killed.
+_PROPAGATE = Path("/run/systemd/nspawn/propagate")
 
 
 def take(folder: Path, clock: Clock) -> Slot:
@@ -70,6 +72,9 @@ def _clear(slot: Slot, folder: Path | None, clock: Clock) -> None:
         cgroups.sweep(root / slot.name, clock)
     fabric.remove(slot)
     if folder is not None:
+        for machine in folder.iterdir() if folder.is_dir() else ():
+            with contextlib.suppress(OSError):
+                (_PROPAGATE / machine.name).rmdir()
         shutil.rmtree(folder, ignore_errors=True)
 
 
