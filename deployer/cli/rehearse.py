@@ -24,7 +24,7 @@ _EXTRA = ("moto", "gguf", "numpy")
 @click.argument("spec", type=SPEC)
 @click.option(
     "--machines",
-    type=click.Choice(["auto", "process"]),
+    type=click.Choice(["auto", "booted", "process"]),
     default="auto",
     show_default=True,
     help="What an instance is here; auto takes the truest kind that this machine allows.",

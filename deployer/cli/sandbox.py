@@ -46,7 +46,7 @@ def sandbox() -> None:
 
 @sandbox.command()
 @_state_option
-@click.option("--machines", type=click.Choice(["auto", "process"]), default="auto", show_default=True)
+@click.option("--machines", type=click.Choice(["auto", "booted", "process"]), default="auto", show_default=True)
 @json_option
 def start(state: Path | None, machines: str, *, as_json: bool) -> None:
     """Start the embedded AWS in the background; again: say that it runs."""

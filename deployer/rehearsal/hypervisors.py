@@ -10,7 +10,7 @@ from deployer.errors import UsageError
 from deployer.rehearsal.machines.base import Hypervisor, MachineLaunch, MachineState
 
 #: `auto` is the truest kind this machine allows.
-KINDS = ("auto", "process", "none")
+KINDS = ("auto", "booted", "process", "none")
 
 
 @dataclass
@@ -52,12 +52,29 @@ class NoMachines:
         """Nothing to clean up."""
 
 
+def truest(state_dir: Path) -> tuple[str, str | None]:
+    """The truest kind this host allows, and why it is not `booted` when it is not."""
+    from deployer.rehearsal.machines.booted.host import available
+
+    reason = available(state_dir)
+    return ("process", reason) if reason else ("booted", None)
+
+
 def choose(kind: str, *, state_dir: Path, cloud_url: str, ssh_port: int | None) -> Hypervisor:
-    """The hypervisor of a kind. Raises UsageError on a kind that does not exist."""
+    """The hypervisor of a kind, `auto` being the truest. Raises UsageError on a kind that does not exist.
+
+    Raises RefusedError on one that this host does not allow.
+    """
     match kind:
         case "none":
             return NoMachines()
-        case "auto" | "process":
+        case "auto":
+            return choose(truest(state_dir)[0], state_dir=state_dir, cloud_url=cloud_url, ssh_port=ssh_port)
+        case "booted":
+            from deployer.rehearsal.machines.booted.hypervisor import BootedHypervisor
+
+            return BootedHypervisor(state_dir, cloud_url=cloud_url)
+        case "process":
             from deployer.rehearsal.machines.process import ProcessHypervisor
 
             return ProcessHypervisor(state_dir=state_dir, cloud_url=cloud_url, ssh_port=ssh_port)

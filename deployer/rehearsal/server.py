@@ -15,8 +15,9 @@ from platformdirs import user_cache_path
 
 from deployer.clock import Clock, SystemClock
 from deployer.rehearsal.cloud import Cloud
-from deployer.rehearsal.hypervisors import KINDS, choose
+from deployer.rehearsal.hypervisors import KINDS, choose, truest
 from deployer.rehearsal.machines.addresses import free_ssh_port
+from deployer.rehearsal.machines.base import Networked
 from deployer.rehearsal.processes import ProcessId
 from deployer.rehearsal.statefile import Running, reap, remove, write
 from deployer.rehearsal.substitutions import substitutions
@@ -61,8 +62,11 @@ def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threadi
         if me is None:
             raise RuntimeError("this process has no entry in the process table")
         env = cloud.env() | _product_env(state_dir, ssh_port, weights.url)
-        kind = cloud.world.hypervisor.kind
-        write(state_dir, Running(me, cloud.url, kind, env, substitutions(kind)))
+        hypervisor = cloud.world.hypervisor
+        if isinstance(hypervisor, Networked):
+            env |= hypervisor.client_env(env)
+        told = [*substitutions(hypervisor.kind), *_less_true(machines, hypervisor.kind, state_dir)]
+        write(state_dir, Running(me, cloud.url, hypervisor.kind, env, told))
         gc.freeze()
         gc.enable()
         while not stop.wait(PARENT_POLL_SECONDS if parent_pid else None):
@@ -74,6 +78,13 @@ def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threadi
         weights.close()
         _keep_consoles(cloud, state_dir / "consoles")
         reap(state_dir)
+
+
+def _less_true(asked: str, kind: str, state_dir: Path) -> list[str]:
+    """Why `auto` took a less true kind of machine, for people."""
+    if asked != "auto" or kind == "booted":
+        return []
+    return [f"Machines cannot be booted here: {truest(state_dir)[1]}."]
 
 
 def _keep_consoles(cloud: Cloud, folder: Path) -> None:

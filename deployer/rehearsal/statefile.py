@@ -8,6 +8,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from deployer.clock import SystemClock
 from deployer.rehearsal.processes import ProcessId
 
 _FILE = "sandbox.json"
@@ -54,7 +55,12 @@ def remove(state_dir: Path) -> None:
 
 
 def reap(state_dir: Path) -> None:
-    """End machines that a killed sandbox has left behind. Must not be called while one runs there."""
-    from deployer.rehearsal.machines import process
+    """End machines that a killed sandbox has left behind. Must not be called while one runs there.
 
+    Booted machines are this host's: those of every sandbox that is gone are ended.
+    """
+    from deployer.rehearsal.machines import process
+    from deployer.rehearsal.machines.booted import slots
+
+    slots.reap(SystemClock())
     process.reap(state_dir)

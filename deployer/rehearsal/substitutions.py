@@ -12,7 +12,7 @@ from deployer.rehearsal.machines.process import ENGINE_THREADS
 def substitutions(kind: str = "process", environ: Mapping[str, str] | None = None) -> list[str]:
     """One sentence for each thing that is not what the spec names. kind: of machine. environ: finds llama-server."""
     engine = find_engine(os.environ if environ is None else environ)
-    if engine.real:
+    if engine.real and kind != "booted":
         program = f"llama.cpp is {engine.argv[0]} on this computer's CPU instead of the build for the instance type."
     else:
         program = "llama.cpp is that of the xllamacpp wheel on this computer's CPU instead of the named build or image."
@@ -28,6 +28,9 @@ def substitutions(kind: str = "process", environ: Mapping[str, str] | None = Non
 
 
 _MACHINES = {
+    "booted": "The instance is a container of this computer with a systemd, cloud-init, metadata service, OpenSSH, "
+    "address, firewall and memory limit of its own: it is Debian, not Amazon Linux, has no kernel or GPU of its own and "
+    "no way to the internet.",
     "process": "The instance is a set of processes of this computer with an address and a folder of its own: "
     "no kernel, GPU, container or memory limit of the instance type; units, user-data, metadata and ssh are real.",
 }

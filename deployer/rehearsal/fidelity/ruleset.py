@@ -7,6 +7,7 @@ from deployer.rehearsal.fidelity.consistency import Consistency, birth_register
 from deployer.rehearsal.fidelity.console import ConsoleRule
 from deployer.rehearsal.fidelity.dependencies import DependencyRule
 from deployer.rehearsal.fidelity.faults import FaultRule
+from deployer.rehearsal.fidelity.firewall import FirewallRule
 from deployer.rehearsal.fidelity.fleet import Fleet
 from deployer.rehearsal.fidelity.idempotency import IdempotencyRule
 from deployer.rehearsal.fidelity.launch_checks import LaunchChecks
@@ -38,4 +39,5 @@ def rules_of(world: World, fleet: Fleet, faults: FaultRule, consistency: Consist
         DependencyRule(world),
         TransitionRule(fleet),
         ConsoleRule(world, fleet),
+        FirewallRule(world, fleet),
     )

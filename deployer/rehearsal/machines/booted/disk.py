@@ -59,7 +59,10 @@ def shared_folders() -> dict[str, str]:
     for name in ("deployer", _WHEEL):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
-            found[str(spec.submodule_search_locations[0])] = f"{LIBRARY}/{name}"
+            folder = Path(spec.submodule_search_locations[0])
+            # With what says which version of it is installed.
+            for path in (folder, *folder.parent.glob(f"{name}-*.dist-info")):
+                found[str(path)] = f"{LIBRARY}/{path.name}"
     return found
 
 
