@@ -17,12 +17,16 @@ class _Task(threading.Thread):
         self._act = act
         self.result: object = None
         self.error: BaseException | None = None
+        # Thread.join counts a thread as ended when Ctrl-C interrupts the join (Python before 3.13); an event does not.
+        self.ended = threading.Event()
 
     def run(self) -> None:
         try:
             self.result = self._act()
         except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
             self.error = error
+        finally:
+            self.ended.set()
 
 
 def gather(tasks: Mapping[str, Callable[[], T]]) -> dict[str, T]:
@@ -37,12 +41,12 @@ def gather(tasks: Mapping[str, Callable[[], T]]) -> dict[str, T]:
     interrupted = False
     for task in running:
         try:
-            task.join()
+            task.ended.wait()
         except KeyboardInterrupt:
             if interrupted:
                 raise
             interrupted = True
-            task.join()
+            task.ended.wait()
     for task in running:
         if task.error is not None:
             raise task.error
