@@ -18,7 +18,7 @@ _ACTIONS: dict[str, tuple[str, Style]] = {
 }
 
 #: Longest shown value of a decision before it is wrapped, in characters.
-_VALUE_WIDTH = 40
+_VALUE_WIDTH = 34
 
 
 def plan_lines(plan: Mapping[str, Json], page: Page) -> list[str]:
