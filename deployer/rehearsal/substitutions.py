@@ -29,8 +29,8 @@ def substitutions(kind: str = "process", environ: Mapping[str, str] | None = Non
 
 _MACHINES = {
     "booted": "The instance is a container of this computer with a systemd, cloud-init, metadata service, OpenSSH, "
-    "address, firewall and memory limit of its own: it is Debian, not Amazon Linux, has no kernel or GPU of its own and "
-    "no way to the internet.",
+    "address, firewall and memory limit of its own: it is Debian, not Amazon Linux, and has neither a kernel or GPU of "
+    "its own nor a way to the internet.",
     "process": "The instance is a set of processes of this computer with an address and a folder of its own: "
     "no kernel, GPU, container or memory limit of the instance type; units, user-data, metadata and ssh are real.",
 }
