@@ -186,7 +186,7 @@ class Lease:
             f"stack {self._names.stack} is held by {hold.holder} since {_time(hold.since)}; "
             f"the lease runs until {_time(hold.expires_at)} unless it is renewed{patience}",
             where=self._name(hold.number),
-            hint="wait for it with --lock-wait, or end that process: its lease then expires within a minute",
+            hint="try again when it is done; the lease of a process that died expires within a minute",
         )
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from deployer.aws.names import Names
-from deployer.aws.resources.instance import Instance
-from deployer.aws.resources.security_group import SecurityGroup
 from deployer.errors import RefusedError
-from deployer.reconcile.desired import Desired
-from deployer.reconcile.observe import Observed
 from deployer.targets.base import Plan, Step
+
+if TYPE_CHECKING:
+    # An offline plan is made without loading any of these.
+    from deployer.aws.resources.instance import Instance
+    from deployer.aws.resources.security_group import SecurityGroup
+    from deployer.reconcile.desired import Desired
+    from deployer.reconcile.observe import Observed
 
 
 @dataclass(frozen=True)
