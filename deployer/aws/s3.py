@@ -90,7 +90,8 @@ class S3:
 
     def uploads(self, bucket: str, key: str) -> list[OpenUpload]:
         """Unfinished uploads of exactly this key that carry SHA-256 for their parts, the newest first."""
-        found, marker = [], {}
+        found: list[dict[str, Any]] = []
+        marker: dict[str, str] = {}
         while True:
             page = self._call(bucket, "ListMultipartUploads", Prefix=key, **marker)
             found += [u for u in page.get("Uploads", ()) if u["Key"] == key and u.get("ChecksumAlgorithm") == "SHA256"]
@@ -129,9 +130,7 @@ class S3:
                 return found
             marker = int(page["NextPartNumberMarker"])
 
-    def put_part(
-        self, bucket: str, key: str, upload_id: str, number: int, data: bytearray, sha256: str
-    ) -> StoredPart:
+    def put_part(self, bucket: str, key: str, upload_id: str, number: int, data: bytearray, sha256: str) -> StoredPart:
         """Send one part; S3 refuses it when it arrives with another digest."""
         answer = self._call(
             bucket,
@@ -169,7 +168,7 @@ class S3:
 
 
 def connect(region: str, settings: Settings) -> S3:
-    """S3 of a region; nothing is called yet. Raises CredentialsError (no such profile), RefusedError (no such region)."""
+    """S3 of a region; nothing is called yet. Raises CredentialsError (profile) or RefusedError (region) if unknown."""
     partition = partitions.for_region(region)
     if partition is None:
         raise RefusedError(f"{region!r} is not a region of any partition we know", hint="cn-northwest-1 or cn-north-1")
