@@ -12,6 +12,7 @@ import click
 
 from deployer.cli.options import json_option
 from deployer.cli.rehearse import require_extra
+from deployer.cli.sandbox_rootfs import rootfs
 from deployer.cli.session import open_view
 from deployer.errors import RefusedError
 from deployer.events import Event
@@ -42,6 +43,9 @@ def sandbox() -> None:
     deployer down
     deployer sandbox stop
     """
+
+
+sandbox.add_command(rootfs)
 
 
 @sandbox.command()

@@ -14,6 +14,13 @@ from deployer.rehearsal.machines.booted.listeners import NAMESPACES
 #: Exit status of systemd-nspawn when the system in it has asked to be started again.
 RESTART = 133
 
+#: Without the lock file that would be left when it is killed: nobody else knows these folders.
+_ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "TERM": "vt220",
+    "SYSTEMD_NSPAWN_LOCK": "0",
+}
+
 # Mounts end with the process, also when it is killed. On a mixed hierarchy the container must see a unified one only,
 # which is mounted over the host's in this namespace; it is never handed in from outside.
 _SCRIPT = """
@@ -58,7 +65,7 @@ class Container:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 cwd="/",
-                env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "vt220"},
+                env=_ENVIRONMENT,
             )
 
     def _arguments(self) -> list[str]:
