@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import click
 import pytest
@@ -95,20 +94,15 @@ def _stopped(as_json: bool) -> None:
     raise KeyboardInterrupt
 
 
-def _main(monkeypatch: pytest.MonkeyPatch, command: str, *arguments: str) -> int:
+def _run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setitem(app.COMMANDS, "boom", Lazy(f"{__name__}:_boom", ""))
     monkeypatch.setitem(app.COMMANDS, "stopped", Lazy(f"{__name__}:_stopped", ""))
-    monkeypatch.setattr(sys, "argv", ["deployer", command, *arguments])
-    with pytest.raises(SystemExit) as end:
-        app.main()
-    code = end.value.code
-    assert isinstance(code, int)
-    return code
+    return app.run(list(arguments))
 
 
 def test_what_nobody_foresaw_goes_to_a_log_file(monkeypatch, tmp_path, capsys) -> None:
     monkeypatch.setenv("DEPLOYER_HOME", str(tmp_path))
-    assert _main(monkeypatch, "boom") == 1
+    assert _run(monkeypatch, "boom") == 1
     said = capsys.readouterr().err
     [log] = (tmp_path / "logs").iterdir()
     assert "error: unexpected RuntimeError: nobody thought of this" in said
@@ -120,16 +114,16 @@ def test_a_log_that_cannot_be_written_is_no_second_failure(monkeypatch, tmp_path
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DEPLOYER_HOME", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
-    assert _main(monkeypatch, "boom") == 1
+    assert _run(monkeypatch, "boom") == 1
     assert "no log could be written" in capsys.readouterr().err
 
 
 def test_ctrl_c_says_what_next(monkeypatch, capsys) -> None:
-    assert _main(monkeypatch, "stopped") == 130
+    assert _run(monkeypatch, "stopped") == 130
     said = capsys.readouterr().err
     assert "error: interrupted" in said and "deployer down NAME" in said
 
 
 def test_ctrl_c_as_json(monkeypatch, capsys) -> None:
-    assert _main(monkeypatch, "stopped", "--json") == 130
+    assert _run(monkeypatch, "stopped", "--json") == 130
     assert json.loads(capsys.readouterr().err.strip())["error"]["code"] == "interrupted"

@@ -99,9 +99,8 @@ def test_plan_that_does_not_fit_is_printed_and_refused(deployer, shipped) -> Non
 def test_offline_loads_no_aws_library(shipped) -> None:
     code = (
         "import sys\n"
-        f"sys.argv = ['deployer', 'plan', {shipped!r}, '--offline', '--json']\n"
-        "from deployer.cli.app import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "from deployer.cli.app import run\n"
+        f"run(['plan', {shipped!r}, '--offline', '--json'])\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('boto3', 'botocore', 'paramiko', 'httpx', 'moto')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
