@@ -5,12 +5,22 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import click
 import pytest
 
-from deployer.cli.app import COMMANDS
+from deployer.cli.app import COMMANDS, cli
 from deployer.errors import EXIT_CODES
 
-SANDBOX = ("start", "env", "status", "stop", "model")
+
+def _leaves() -> list[str]:
+    """Every command, those of groups with the group's name before them."""
+    context = click.Context(cli)
+    leaves = []
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        inner = command.list_commands(context) if isinstance(command, click.Group) else []
+        leaves += [f"{name} {one}" for one in inner] or [name]
+    return leaves
 
 
 def test_it_names_every_command_and_exit_code(deployer) -> None:
@@ -23,12 +33,12 @@ def test_it_names_every_command_and_exit_code(deployer) -> None:
     assert all(f"{code} {meaning}" in text for code, meaning in EXIT_CODES.items())
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *(f"sandbox {one}" for one in SANDBOX)])
+@pytest.mark.parametrize("command", _leaves())
 def test_every_command_explains_itself_and_knows_json(command, deployer) -> None:
     ran = deployer(*command.split(), "--help")
     assert ran.code == 0
     assert "Usage: deployer " + command in ran.out
-    assert command == "sandbox" or "--json" in ran.out
+    assert "--json" in ran.out
 
 
 def test_help_imports_no_command_and_nothing_heavy() -> None:
