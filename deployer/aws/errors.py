@@ -70,6 +70,7 @@ CODES: Mapping[str, Meaning] = {
     "InvalidBlockDeviceMapping": "parameter",
     "InvalidKey.Format": "parameter",
     "IdempotentParameterMismatch": "parameter",
+    "InvalidParameterException": "parameter",
     "MalformedPolicyDocument": "parameter",
     "MalformedPolicyDocumentException": "parameter",
     # Slow down.
@@ -93,12 +94,15 @@ CODES: Mapping[str, Meaning] = {
     "ParameterNotFound": "not_found",
     "InvalidResourceId": "not_found",
     "NoSuchEntity": "not_found",
+    "RepositoryNotFoundException": "not_found",
+    "ImageNotFoundException": "not_found",
     # It is there already.
     "InvalidGroup.Duplicate": "exists",
     "InvalidKeyPair.Duplicate": "exists",
     "InvalidPermission.Duplicate": "exists",
     "EntityAlreadyExists": "exists",
     "ParameterAlreadyExists": "exists",
+    "RepositoryAlreadyExistsException": "exists",
     # Something still uses it.
     "DependencyViolation": "dependency",
     "DeleteConflict": "dependency",

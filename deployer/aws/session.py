@@ -14,7 +14,7 @@ from deployer.catalog.types import Partition
 from deployer.errors import AwsError, CredentialsError, RefusedError
 from deployer.settings import Settings
 
-Service = Literal["ec2", "ssm", "iam", "sts"]
+Service = Literal["ec2", "ssm", "iam", "sts", "ecr"]
 
 #: standard mode with 3 retries sends at most 4 requests with jitter; more would hide a capacity answer for minutes.
 RETRIES = 3

@@ -42,8 +42,12 @@ def decision_events(deployment: Deployment) -> list[Event]:
 
 def plan_of(deployment: Deployment, settings: Settings, emit: Emit, *, offline: bool) -> dict[str, Json]:
     """The document of `plan --json`. offline: steps as for an account that knows nothing of the stack."""
-    directory = Directory(settings, emit)
-    steps = _first_steps(deployment) if offline else directory.of(deployment).plan(deployment).steps
+    if offline:
+        steps = _first_steps(deployment)
+    else:
+        target = Directory(settings, emit).of(deployment)
+        deployment = target.resolved(deployment)
+        steps = target.plan(deployment).steps
     return plan_document(deployment, steps, _user_data_bytes(deployment))
 
 

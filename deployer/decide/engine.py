@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from deployer.catalog import registry
 from deployer.catalog.source import cite
 from deployer.catalog.types import Hardware
 from deployer.decide.findings import Findings
@@ -50,13 +51,24 @@ def choose_runtime(loaded: LoadedSpec) -> tuple[Runtime, Decision]:
 def choose_image(
     spec: EngineSpec, runtime: Runtime, build: EngineBuild, dialect: Dialect
 ) -> tuple[str | None, Decision]:
-    """The container image; None for a process."""
+    """The container image; None for a process, and until AWS was asked for the account's own."""
     if runtime == "process":
         return None, Decision("image", None, "no container: llama-server is a program on the machine", "rule: runtime")
     if spec.image is not None:
-        return spec.image, Decision("image", spec.image, "the spec says so", "spec")
-    image = f"deployer/llama.cpp:{build.name}-{dialect.build}"
-    return image, Decision("image", image, f"the {build.name} Dockerfile's image", "rule: build", "engine.image")
+        reason = "the spec says so"
+        if not registry.is_pinned(spec.image):
+            reason += "; it names no @sha256 digest, so whoever can push there decides what runs"
+        return spec.image, Decision("image", spec.image, reason, "spec")
+    # Never a name of a public registry: whoever owns it there would decide what runs. The account is known online only.
+    image = f"{registry.own_repository()}:{image_tag(build, dialect.build)}"
+    value = f"{image} in the account's ECR (looked up by up)"
+    reason = f"the {build.name} Dockerfile's image, pinned by digest once found; AWS's own container is asked for next"
+    return None, Decision("image", value, reason, "rule: image", "engine.image")
+
+
+def image_tag(build: EngineBuild, dialect: str) -> str:
+    """The tag under which the build's image is pushed and looked for."""
+    return registry.recipe_tag(build.name, dialect, (*build.cmake_flags, *build.compiler_flags))
 
 
 def choose_threads(spec: EngineSpec, hardware: Hardware) -> tuple[int, Decision]:

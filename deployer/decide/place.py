@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deployer.catalog import hardware as catalogue
-from deployer.catalog.types import Hardware
+from deployer.catalog.types import Gpu, Hardware
 from deployer.decide.types import Decision
 from deployer.engine.build import natural_build
 from deployer.spec.load import LoadedSpec
@@ -23,6 +23,11 @@ def check_fallback(loaded: LoadedSpec, index: int, instance_type: str, first: Ha
     if (here, first.architecture) != (there, other.architecture):
         what = f"{instance_type} runs the {there} build, {first.name} the {here} build; a stack has one"
         raise loaded.error(path, what, f"name another {first.family} size, or drop the fallback")
+    if first.gpu is not None and other.gpu is not None and _capability(other.gpu) < _capability(first.gpu):
+        what = f"its {other.gpu.name} is older than {first.gpu.name} and cannot run code compiled for it"
+        raise loaded.error(
+            path, f"{instance_type}: {what}", "make the older GPU instance.type and the newer a fallback"
+        )
     if not first.simd <= other.simd:
         missing = ", ".join(sorted(first.simd - other.simd))
         raise loaded.error(path, f"{instance_type} lacks {missing}, which the build for {first.name} uses")
@@ -42,3 +47,7 @@ def _known(instance_type: str) -> Hardware:
     found = catalogue.lookup(instance_type)
     assert found is not None, instance_type
     return found
+
+
+def _capability(gpu: Gpu) -> tuple[int, ...]:
+    return tuple(int(part) for part in gpu.compute_capability.split("."))

@@ -47,7 +47,8 @@ def build(
     """operator_networks: who may reach the SSH port. key_place: where the private key is or will be, for messages."""
     spec, partition = ec2_parts(deployment)
     names = Names(spec.name, spec.region)
-    policy = policy_document(partition, spec.region, account, names, spec.model.source)
+    image = deployment.engine.image
+    policy = policy_document(partition, spec.region, account, names, spec.model.source, image)
     return Desired(
         names=names,
         spec_digest=deployment.spec_digest,

@@ -67,4 +67,6 @@ def decide_for(deployment: Deployment, instance_type: str, settings: Settings) -
     loaded = parse_spec(json.dumps(values), f"{spec.name} on {instance_type}", environ={}, overrides={})
     decided = decide(loaded, settings)
     refuse_if_unfit(decided)
-    return replace(decided, spec_digest=deployment.spec_digest)
+    # A stack has one image: a fallback runs the same build, and what the first type's image uses it has too.
+    engine = replace(decided.engine, image=deployment.engine.image)
+    return replace(decided, engine=engine, spec_digest=deployment.spec_digest)

@@ -74,8 +74,12 @@ class StackStatus:
 
 
 class Target(Protocol):
-    """plan/up take a Deployment; down/status need only the stack's name; list_stacks returns every stack there."""
+    """plan/up take a Deployment; down/status need only the stack's name; list_stacks returns every stack there.
 
+    resolved: the Deployment with what only the target can tell; plan and up do it too, when it was not done before.
+    """
+
+    def resolved(self, deployment: Deployment) -> Deployment: ...
     def plan(self, deployment: Deployment) -> Plan: ...
     def up(self, deployment: Deployment) -> UpResult: ...
     def down(self, stack: str) -> DownResult: ...

@@ -58,11 +58,21 @@ class Ec2Target:
         self._verify = verify
         self._connected: Aws | None = None
 
+    def resolved(self, deployment: Deployment) -> Deployment:
+        """With what only the account can tell: the container image. Raises RefusedError when there is none."""
+        from deployer.reconcile.engine_image import needs_image, with_image
+
+        if not needs_image(deployment):
+            return deployment
+        with _for_people():
+            return with_image(self._aws(), deployment)
+
     def plan(self, deployment: Deployment) -> Plan:
         """What `up` would do now. Changes nothing, in AWS or here. Raises RefusedError when `up` would be refused."""
         from deployer.reconcile import plan as plans
         from deployer.reconcile.looking import look
 
+        deployment = self.resolved(deployment)
         with _for_people():
             seen = look(self._aws(), self._settings, deployment, make_key=False)
             return plans.make(seen.desired, seen.observed)
@@ -75,11 +85,14 @@ class Ec2Target:
         from deployer.decide.decide import refuse_if_unfit
         from deployer.reconcile.after import fall_back, settle
         from deployer.reconcile.converge import converge
+        from deployer.reconcile.engine_image import tell
         from deployer.targets.ec2_ladder import announce, climb_ladder
 
         start = self._clock.monotonic()
         stack = deployment.spec.name
         refuse_if_unfit(deployment)
+        decided, deployment = deployment, self.resolved(deployment)
+        tell(decided, deployment, self._emit)
         with _for_people(), self._operation(stack, "up") as op:
             done = converge(op, deployment)
             try:

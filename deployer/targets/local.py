@@ -33,6 +33,10 @@ class LocalTarget:
         self._clock = clock
         self._emit = emit
 
+    def resolved(self, deployment: Deployment) -> Deployment:
+        """As it is: everything about this machine was decided already."""
+        return deployment
+
     def plan(self, deployment: Deployment) -> Plan:
         """What `up` would do. Raises RefusedError when it could not start."""
         return Plan((self._plan(deployment, self._folder(deployment.spec.name)).step,))

@@ -1,4 +1,4 @@
-"""The instance's role: it may read this stack's API key and, with an S3 source, the model's prefix. Nothing else."""
+"""The instance's role: it may read this stack's API key, an S3 source's prefix and an ECR image. Nothing else."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from deployer.aws.names import Names
 from deployer.aws.session import Aws
 from deployer.aws.tags import TagSet, from_aws, is_ours, to_aws
 from deployer.catalog import partition as partitions
+from deployer.catalog import registry
 from deployer.catalog.types import Partition
 
 POLICY_NAME = "deployer"
+#: What `docker pull` asks of ECR.
+_PULL = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,12 @@ def trust_document(partition: Partition) -> dict[str, Any]:
 
 
 def policy_document(
-    partition: Partition, region: str, account: str, names: Names, source: str | None
+    partition: Partition, region: str, account: str, names: Names, source: str | None, image: str | None = None
 ) -> dict[str, Any]:
-    """Least privilege. source: the spec's model.source; `s3://BUCKET/PREFIX` adds reading below that prefix."""
+    """Least privilege. source: the spec's model.source; `s3://BUCKET/PREFIX` adds reading below that prefix.
+
+    image: what the instance pulls; one in ECR adds reading that repository.
+    """
     key = partitions.arn(partition, "ssm", region, account, f"parameter{names.api_key}")
     statements: list[dict[str, Any]] = [{"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": key}]
     if source is not None and source.startswith("s3://"):
@@ -50,6 +56,11 @@ def policy_document(
         place = f"{bucket}/{prefix.strip('/')}/*" if prefix.strip("/") else f"{bucket}/*"
         model = partitions.arn(partition, "s3", "", "", place)
         statements.append({"Effect": "Allow", "Action": "s3:GetObject", "Resource": model})
+    stored = registry.parse(image) if image is not None else None
+    if stored is not None and (repository := stored.arn()) is not None:
+        statements.append({"Effect": "Allow", "Action": list(_PULL), "Resource": repository})
+        # A token is for the whole registry: IAM knows no narrower resource for it.
+        statements.append({"Effect": "Allow", "Action": "ecr:GetAuthorizationToken", "Resource": "*"})
     return {"Version": "2012-10-17", "Statement": statements}
 
 

@@ -21,19 +21,22 @@ def regional_names(call: Call, proceed: Proceed) -> Reply:
     elsewhere = global_partition()
     if here.name == elsewhere.name or not reply.body:
         return reply
-    arn, host, json_arn = _patterns()
+    arn, host, json_arn, json_host = _patterns()
     body = arn.sub(rf"\1arn:{here.name}:".encode(), reply.body)
     body = host.sub(rf"\1.{here.dns_suffix}<".encode(), body)
     body = json_arn.sub(rf"\1arn:{here.name}:".encode(), body)
+    body = json_host.sub(rf"\1.{here.dns_suffix}".encode(), body)
     return replace(reply, body=body)
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes], re.Pattern[bytes]]:
+def _patterns() -> tuple[re.Pattern[bytes], ...]:
     elsewhere = global_partition()
     name, suffix = re.escape(elsewhere.name), re.escape(elsewhere.dns_suffix)
     return (
         re.compile(rf"(<\w*(?:Arn|arn|ARN)>)arn:{name}:".encode()),
         re.compile(rf"(<\w*(?:dnsName|DnsName|DNSName|endpoint|Endpoint)>[^<]*)\.{suffix}<".encode()),
         re.compile(rf'("\w*(?:Arn|arn|ARN)":\s*")arn:{name}:'.encode()),
+        # ECR's registries.
+        re.compile(rf'("(?:repositoryUri|proxyEndpoint)":\s*"[^"]*)\.{suffix}(?=["/])'.encode()),
     )

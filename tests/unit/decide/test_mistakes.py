@@ -33,9 +33,10 @@ def test_the_place_is_the_value() -> None:
         ({"instance__fallbacks": "[c8g.4xlarge]"}, "instance.fallbacks[0]: c8g.4xlarge runs the graviton build"),
         ({"instance__fallbacks": "[g5.99xlarge]"}, 'instance.fallbacks[0]: unknown instance type "g5.99xlarge"'),
         (
-            {"instance__fallbacks": "[g4dn.xlarge]"},
-            "instance.fallbacks[0]: g4dn.xlarge cannot hold this stack: it needs",
+            {"instance__type": "g6e.xlarge", "instance__fallbacks": "[g6.xlarge]", "engine__context": "200000"},
+            "instance.fallbacks[0]: g6.xlarge cannot hold this stack: it needs",
         ),
+        ({"instance__fallbacks": "[g4dn.xlarge]"}, "g4dn.xlarge: its T4 is older than A10G and cannot run"),
         ({"instance__root_volume__size_gib": "20"}, "instance.root_volume.size_gib: 20 GiB cannot hold weights (16)"),
         ({"model__source": "modelscope://just-a-name"}, "is not of the form modelscope://ORG/REPO"),
         ({"model__source": "s3://Bad_Bucket/x"}, '"Bad_Bucket" is not a bucket name'),
