@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check dist bench picture lock clean
+.PHONY: setup demo test test-box check dist bench picture lock clean
 
 setup: $(STAMP)
 
@@ -20,6 +20,11 @@ demo: setup
 
 test: setup
 	$(BIN)/pytest -n auto
+
+# Root on Linux; apt-get install mmdebstrap systemd-container iproute2 nftables
+test-box: setup
+	$(BIN)/deployer sandbox rootfs
+	$(BIN)/pytest -m box tests/box
 
 check: setup
 	$(BIN)/ruff check .

@@ -71,22 +71,26 @@ class BootedHypervisor:
                 self._free.remove(address)
             self._addresses[name] = address
             rules = self._rules.get(name, ())
-        namespace = self.fabric.attach(launch, rules)
-        limit = min(launch.memory_mib, cgroups.host_memory_mib() - HOST_RESERVE_MIB)
-        container = Container(
-            name=name,
-            disk=disk,
-            image=rootfs_path(),
-            shared=shared_folders(),
-            namespace=namespace,
-            layout=self._layout,
-            group=cgroups.create(self._layout, self.slot.name, name, limit),
-            console=folder / "console.log",
-        )
-        machine = BootedMachine(container, self._clock, lambda: self._release(name))
-        with self._lock:
-            self._machines[name] = machine
-        machine.power_on()
+        try:
+            namespace = self.fabric.attach(launch, rules)
+            limit = min(launch.memory_mib, cgroups.host_memory_mib() - HOST_RESERVE_MIB)
+            container = Container(
+                name=name,
+                disk=disk,
+                image=rootfs_path(),
+                shared=shared_folders(),
+                namespace=namespace,
+                layout=self._layout,
+                group=cgroups.create(self._layout, self.slot.name, name, limit),
+                console=folder / "console.log",
+            )
+            machine = BootedMachine(container, self._clock, lambda: self._release(name))
+            with self._lock:
+                self._machines[name] = machine
+            machine.power_on()
+        except BaseException:
+            self._release(name)
+            raise
         # What changed while it was being attached.
         self._enforce(name)
         return machine

@@ -8,6 +8,8 @@ SUITE = "bookworm"
 PACKAGES = (
     "systemd-sysv",
     "dbus",
+    # The machine knows its own name, as it does on EC2.
+    "libnss-myhostname",
     "cloud-init",
     "openssh-server",
     "sudo",

@@ -19,6 +19,10 @@ from deployer.rehearsal.machines.booted.nspawn import RESTART, Container
 SHUTDOWN_SECONDS = 20.0
 #: And to shut down for a reboot, which EC2 enforces after a few minutes.
 REBOOT_SECONDS = 60.0
+_FIRST_PROCESS_SECONDS = 5.0
+#: How long a shutdown is let alone before it is looked at.
+_PATIENCE_SECONDS = 1.0
+_POLL = 0.05
 
 
 class BootedMachine:
@@ -67,11 +71,11 @@ class BootedMachine:
                 self._state = "halting"
                 if process is not None:
                     process.terminate()
-            ended = self._changed.wait_for(lambda: self._state == "halted", SHUTDOWN_SECONDS)
-        if not ended:
-            self.container.group.kill()
-            with self._changed:
-                self._changed.wait_for(lambda: self._state == "halted", SHUTDOWN_SECONDS)
+        deadline = self._clock.monotonic() + SHUTDOWN_SECONDS
+        while not self._halted_within(_PATIENCE_SECONDS):
+            # One that has only begun to boot does not hear that it is to stop.
+            if self._clock.monotonic() > deadline or not self._hears():
+                self.container.group.kill()
 
     def reboot(self) -> None:
         """Press the button: its systemd shuts down and boots again on the same disk; returns when it boots.
@@ -82,7 +86,7 @@ class BootedMachine:
             if self._state != "running":
                 return
             boots = self._boots
-        self._signal_init(signal.SIGINT)
+        self._press_reset()
         with self._changed:
             again = self._changed.wait_for(lambda: self._boots > boots or self._state == "halted", REBOOT_SECONDS)
         if not again:
@@ -98,7 +102,10 @@ class BootedMachine:
                 if self._state == "halting" or not (status == RESTART or self._cut):
                     break
                 self._cut = False
-                self._process = self.container.start()
+                try:
+                    self._process = self.container.start()
+                except OSError:
+                    break
                 self._boots += 1
                 self._changed.notify_all()
         self._dismantle()
@@ -112,18 +119,43 @@ class BootedMachine:
             self._state = "halted"
             self._changed.notify_all()
 
-    def _signal_init(self, number: signal.Signals) -> None:
-        for pid in self.container.group.processes():
-            if _is_init(pid):
+    def _halted_within(self, seconds: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._state == "halted", seconds)
+
+    def _hears(self) -> bool:
+        """Whether the first process takes the signal to shut down, which a system does soon after it began."""
+        return any(_takes(pid, signal.SIGRTMIN + 3) for pid in self.container.group.processes() if _is_init(pid))
+
+    def _press_reset(self) -> None:
+        """What ctrl-alt-del does to a system. One that was just powered on has no first process for a moment."""
+        deadline = self._clock.monotonic() + _FIRST_PROCESS_SECONDS
+        while self._clock.monotonic() < deadline:
+            first = [pid for pid in self.container.group.processes() if _is_init(pid)]
+            for pid in first:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, number)
+                    os.kill(pid, signal.SIGINT)
+            if first:
+                return
+            self._clock.sleep(_POLL)
 
 
 def _is_init(pid: int) -> bool:
     """Whether a process is the first one of a process namespace inside ours."""
+    numbers = _status(pid, "NSpid")
+    return len(numbers) == 2 and numbers[-1] == "1"
+
+
+def _takes(pid: int, number: int) -> bool:
+    """Whether a process has a handler for a signal or reads it from a descriptor, for which it is blocked."""
+    masks = [int(mask, 16) for name in ("SigCgt", "SigBlk") for mask in _status(pid, name)]
+    return any(mask >> (number - 1) & 1 for mask in masks)
+
+
+def _status(pid: int, name: str) -> list[str]:
+    """The words of one line of a process's status; none when it is gone."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
-            if line.startswith("NSpid:"):
-                numbers = line.split()[1:]
-                return len(numbers) > 1 and numbers[-1] == "1"
-    return False
+            if line.startswith(f"{name}:"):
+                return line.split()[1:]
+    return []

@@ -16,17 +16,18 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from deployer.errors import DeployerError, RefusedError
-from deployer.rehearsal.machines.booted import image
+from deployer.rehearsal.machines.booted import image, slots
 
 _DONE = "image.json"
 _OWN_SOURCES = (Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*")))
 _TOOL = "mmdebstrap"
+_PREFIX = "machine-image-"
 
 
 def rootfs_path() -> Path:
     """Where the image of this version's recipe is or would be; another recipe has another place."""
     recipe = json.dumps([image.SUITE, image.PACKAGES, image.EXCLUDED, image.FILES, image.MASKED], sort_keys=True)
-    return user_cache_path("deployer") / f"machine-image-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
+    return user_cache_path("deployer") / f"{_PREFIX}{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
 
 
 def is_built() -> bool:
@@ -39,13 +40,16 @@ def build_rootfs(progress: Callable[[str], None], *, mirror: str | None = None, 
 
     progress: told what goes on, a sentence at a time. mirror: base URL of a Debian archive; by default the host's own
     sources where they are of the same release, else the archive's own address. again: also when it is there.
+    Images of other versions are removed unless a machine could stand on them.
     Raises RefusedError when this host cannot build it, DeployerError when building failed.
     """
     _refuse_if_unable()
     target = rootfs_path()
-    with _only_one(target):
+    with _only_one(target.parent):
         if is_built() and not again:
             return target
+        if is_built() and slots.in_use():
+            raise RefusedError("a sandbox's machines stand on this image", hint="deployer sandbox stop")
         draft = target.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
         progress(f"building {target}")
@@ -53,8 +57,10 @@ def build_rootfs(progress: Callable[[str], None], *, mirror: str | None = None, 
         progress("configuring")
         image.configure(draft)
         (draft / _DONE).write_text(json.dumps({"suite": image.SUITE, "packages": image.PACKAGES}), encoding="utf-8")
-        # A machine may still stand on the old one; its files live on until it is gone.
-        shutil.rmtree(target, ignore_errors=True)
+        if not slots.in_use():
+            for old in target.parent.glob(f"{_PREFIX}*"):
+                if old.is_dir() and old != draft:
+                    shutil.rmtree(old, ignore_errors=True)
         draft.rename(target)
     return target
 
@@ -103,8 +109,8 @@ def _sources(mirror: str | None) -> list[str]:
 
 
 @contextmanager
-def _only_one(target: Path) -> Iterator[None]:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.with_suffix(".lock").open("w") as file:
+def _only_one(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{_PREFIX}lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -59,6 +59,11 @@ def reap(clock: Clock) -> int:
     return len(orphans)
 
 
+def in_use() -> bool:
+    """Whether any sandbox that lives has booted machines, or could have."""
+    return any(_owner_lives(slot) for slot in map(Slot, SLOTS))
+
+
 def _release(slot: Slot, clock: Clock) -> None:
     entry = _entry(slot)
     _clear(slot, Path(entry["folder"]) if entry else None, clock)
