@@ -7,6 +7,7 @@ paramiko is loaded by the first connection.
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import threading
 from collections.abc import Callable
@@ -69,6 +70,22 @@ class SshSession:
             raise SshError(f"the connection broke: {error}", reason="closed", where=self.target.name) from error
         finally:
             close_channel(channel)
+
+    def open_command(self, argv: list[str], *, timeout: float = 15.0) -> paramiko.Channel:
+        """Start one command (quoted for a POSIX shell) and give its channel; the caller closes it.
+
+        Raises SshError when no session can be opened within `timeout` seconds.
+        """
+        import paramiko
+
+        channel = self._open("session", timeout, None)
+        try:
+            # Arguments that are no UTF-8 go out as the bytes they came in as.
+            channel.exec_command(os.fsencode(shlex.join(argv)))
+        except (OSError, EOFError, paramiko.SSHException) as error:
+            close_channel(channel)
+            raise SshError(f"the connection broke: {error}", reason="closed", where=self.target.name) from error
+        return channel
 
     def open_stream(self, port: int, *, host: str = "127.0.0.1", timeout: float = 10.0) -> paramiko.Channel:
         """A byte stream to host:port as the far machine sees them.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deployer.aws.session import Aws
     from deployer.reconcile.operation import Operation
     from deployer.targets.ec2_access import Access
+    from deployer.targets.logs import Logs
 
 #: Asks whether what `converge` brought up serves; raises when it does not.
 Verify = Callable[["Operation", Deployment, str], None]
@@ -147,6 +148,13 @@ class Ec2Target:
         with _for_people():
             return access_to(self._aws(), self._settings, stack)
 
+    def open_logs(self, stack: str) -> Logs:
+        """What the stack's instance has said, running or not. Raises RefusedError when there is none."""
+        from deployer.targets.ec2_logs import logs_of
+
+        with _for_people():
+            return logs_of(self._aws(), self._settings, stack)
+
     def _aws(self) -> Aws:
         if self._connected is None:
             from deployer.aws.session import connect
@@ -190,7 +198,7 @@ def _with_way_out(error: DeployerError, stack: str, instance_id: str, *, stays: 
     """The same error; its hint also says what is there now."""
     if stays:
         more = (
-            f"{instance_id} is kept so that you can look: `deployer status {stack}` shows its phases, "
+            f"{instance_id} is kept so that you can look: `deployer logs {stack}` shows what it said, "
             f"`deployer down {stack}` removes it"
         )
     else:

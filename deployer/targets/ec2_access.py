@@ -24,6 +24,7 @@ class Access:
     """remote_port: the engine's port on the instance's loopback. api_key: reads the key from AWS when called."""
 
     stack: str
+    region: str
     ssh: SshTarget
     remote_port: int
     endpoint: EndpointFacts
@@ -49,6 +50,7 @@ def access_to(aws: Aws, settings: Settings, stack: str) -> Access:
         )
     return Access(
         stack=stack,
+        region=aws.region,
         ssh=ssh_target(settings, names, record, found, host_keys),
         remote_port=record.endpoint.port,
         endpoint=record.endpoint,
