@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
 
+from .aws import AwsError, ask
 from .config import Config
 from .console import Phase
-from .imds import MetadataError, role_credentials
-from .sigv4 import sign
 from .stop import Stop
-from .web import NETWORK_ERRORS, call
 
 #: SSM's answers that another try does not change. AccessDenied is not among them: a new role takes seconds to be known.
 _FINAL = ("ParameterNotFound", "ValidationException", "InvalidKeyId")
-
-
-class _Again(Exception):
-    """Not yet; worth another try."""
 
 
 def obtain(config: Config, phase: Phase, stop: Stop) -> str:
@@ -39,46 +31,19 @@ def obtain(config: Config, phase: Phase, stop: Stop) -> str:
     pause = config.retry_s
     while True:
         try:
-            key = _from_ssm(config, config.key_parameter, phase)
+            wanted = {"Name": config.key_parameter, "WithDecryption": True}
+            answer = ask("ssm", config.ssm_endpoint, config.region, "AmazonSSM.GetParameter", wanted)
             break
-        except (_Again, MetadataError) as error:
-            if time.monotonic() + pause > deadline:
+        except AwsError as error:
+            if error.code in _FINAL or time.monotonic() + pause > deadline:
                 raise phase.failure("key_rejected", str(error)) from None
             phase.progress("waiting for the API key: %s" % error)
         stop.pause(pause)
         pause = min(5.0, pause * 2)
+    key = str(answer["Parameter"]["Value"])
     phase.console.hide(key)
     write_private(config.key_file, key + "\n")
     return key
-
-
-def _from_ssm(config: Config, parameter: str, phase: Phase) -> str:
-    environ = os.environ
-    endpoint = environ.get("AWS_ENDPOINT_URL_SSM") or environ.get("AWS_ENDPOINT_URL") or config.ssm_endpoint
-    url = str(endpoint).rstrip("/") + "/"
-    body = json.dumps({"Name": parameter, "WithDecryption": True}).encode()
-    headers = sign(
-        role_credentials(),
-        "POST",
-        url,
-        {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "AmazonSSM.GetParameter"},
-        hashlib.sha256(body).hexdigest(),
-        "ssm",
-        config.region,
-        time.time(),
-    )
-    try:
-        status, answer = call(url, 10, method="POST", headers=headers, data=body, direct=True)
-        document = json.loads(answer)
-    except (ValueError, *NETWORK_ERRORS) as error:
-        raise _Again("SSM at %s: %s" % (url, error)) from None
-    if status == 200:
-        return str(document["Parameter"]["Value"])
-    code = str(document.get("__type", status)).split("#")[-1]
-    text = "SSM refuses %s: %s %s" % (parameter, code, document.get("message") or document.get("Message"))
-    if code in _FINAL:
-        raise phase.failure("key_rejected", text)
-    raise _Again(text)
 
 
 def write_private(path: str, text: str) -> None:

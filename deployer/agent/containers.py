@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import os
 import shutil
 import subprocess
 
+from .aws import AwsError, ask
 from .config import Config
 from .console import Phase
 from .stop import Stop
@@ -15,12 +18,19 @@ NAME = "deployer-engine"
 USER_ID = 10001
 _TRIES = 4
 _KEPT_LINES = 40
+_LOGIN = "AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken"
 
 
-def _run(stop: Stop, phase: Phase, command: str) -> tuple[int, list[str]]:
-    """(exit code, last output lines) of a command whose words are separated by spaces; ended when we are stopped."""
-    with subprocess.Popen(command.split(" "), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
+def _run(stop: Stop, phase: Phase, command: str, secret: str = "") -> tuple[int, list[str]]:
+    """(exit code, last output lines) of a command whose words are separated by spaces; ended when we are stopped.
+
+    secret: goes to its standard input.
+    """
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command.split(" "), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True) as child:
         lines: list[str] = []
+        with contextlib.suppress(OSError), child.stdin as stdin:  # type: ignore[union-attr]
+            stdin.write(secret)
         for line in child.stdout or ():
             lines = [*lines[-_KEPT_LINES:], line]
             phase.progress(line)
@@ -82,7 +92,27 @@ def pull(config: Config, phase: Phase, stop: Stop) -> None:
     for number in range(_TRIES):
         if code == 0:
             return
-        code, lines = _run(stop, phase, "docker pull -q %s" % config.image)
+        code, lines = _pull(config, phase, stop)
         if code:
             stop.pause(config.retry_s * 2**number)
     raise phase.failure("image_pull", "docker pull %s failed %d times" % (config.image, _TRIES), lines)
+
+
+def _pull(config: Config, phase: Phase, stop: Stop) -> tuple[int, list[str]]:
+    """One try. ECR lets in whom the instance's role allows; the login lies beside the API key, in memory."""
+    image = str(config.image)
+    registry = image.split("/")[0]
+    docker = "docker --config %s " % os.path.dirname(config.key_file)
+    if ".dkr.ecr." in registry:
+        endpoint = "https://api." + registry.split(".dkr.")[1]
+        try:
+            answer = ask("ecr", endpoint, registry.split(".")[3], _LOGIN, {})
+        except AwsError as error:
+            return 1, [str(error)]
+        token = answer["authorizationData"][0]["authorizationToken"]
+        password = base64.b64decode(token).decode().split(":")[1]
+        phase.console.hide(password)
+        code, lines = _run(stop, phase, docker + "login -u AWS --password-stdin " + registry, password)
+        if code:
+            return code, lines
+    return _run(stop, phase, docker + "pull -q " + image)

@@ -12,6 +12,7 @@ import token as tokens
 import tokenize
 from collections.abc import Iterable
 
+from deployer.render.inline import inline_constants
 from deployer.render.linker import link
 
 
@@ -20,7 +21,7 @@ def bundle(sources: dict[str, str], entry: str) -> str:
     trees = {name: _Strip().visit(ast.parse(source)) for name, source in sorted(sources.items())}
     while _drop_unused(trees.values()):
         pass
-    return _text(link(trees, entry))
+    return _text(inline_constants(link(trees, entry)))
 
 
 class _Strip(ast.NodeTransformer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.server
 import json
 import re
@@ -173,7 +174,7 @@ class _Metadata(_Quiet):
         self.answer(200 if body else 404, (body or "").encode())
 
     def do_POST(self) -> None:
-        """SSM GetParameter, signature checked with botocore's own signer."""
+        """SSM GetParameter and ECR GetAuthorizationToken, signature checked with botocore's own signer."""
         owner: Metadata = self.owner
         data = self.rfile.read(int(self.headers["Content-Length"]))
         problem = owner.problem or _signature_problem(self, data)
@@ -185,6 +186,10 @@ class _Metadata(_Quiet):
                     owner.problem = None
             return
         request = json.loads(data)
+        if self.headers["X-Amz-Target"] == "AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken":
+            token = base64.b64encode(f"AWS:{owner.value}".encode()).decode()
+            self.answer(200, json.dumps({"authorizationData": [{"authorizationToken": token}]}).encode())
+            return
         assert self.headers["X-Amz-Target"] == "AmazonSSM.GetParameter"
         assert request["WithDecryption"] is True
         owner.asked.append(request["Name"])
@@ -198,14 +203,15 @@ def _signature_problem(handler: _Quiet, data: bytes) -> str | None:
     }
     request = AWSRequest("POST", f"http://{sent['Host']}{handler.path}", headers=headers, data=data)
     request.context["timestamp"] = sent["X-Amz-Date"]
-    signer = SigV4Auth(Credentials("ASIAROLE", "secret/+", "token=="), "ssm", "cn-northwest-1")
+    service = "ecr" if "ContainerRegistry" in sent["X-Amz-Target"] else "ssm"
+    signer = SigV4Auth(Credentials("ASIAROLE", "secret/+", "token=="), service, "cn-northwest-1")
     text = signer.string_to_sign(request, signer.canonical_request(request))
     signature = signer.signature(text, request)
     return None if f"Signature={signature}" in sent["Authorization"] else "InvalidSignatureException"
 
 
 class Metadata(Server):
-    """IMDSv2 and SSM on one port. missing: 404s before the role is there. problem: SSM's error, problem_times often."""
+    """IMDSv2, SSM and ECR on one port. missing: 404s before the role is there. problem: AWS's, problem_times often."""
 
     handler = _Metadata
 

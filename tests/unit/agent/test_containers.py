@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from deployer.agent.processes import start_mark
 from tests.unit.agent.box import Box
 from tests.unit.agent.engines import serving
+from tests.unit.agent.servers import Metadata
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the key file is given to the container's user by root")
 
@@ -21,6 +23,14 @@ state, engine = __STATE__, __ENGINE__
 with open(state + "/calls", "a") as log:
     log.write(" ".join(sys.argv[1:]) + "\n")
 words = sys.argv[1:]
+if words[0] == "--config":
+    words = words[2:]
+if words[0] == "login":
+    given = sys.stdin.read()
+    open(state + "/password", "w").write(given)
+    if given != "from-ssm-0123456789":
+        print("Error response from daemon: unauthorized for", given)
+        sys.exit(1)
 if words[0] == "version":
     sys.exit(__VERSION__)
 if words[:2] == ["image", "inspect"]:
@@ -44,9 +54,9 @@ def docker(box: Box) -> Box:
     return box
 
 
-def install(box: Box, version: int = 0) -> None:
+def install(box: Box, version: int = 0, image: str = IMAGE) -> None:
     engine = box.program(serving(), "the-engine")
-    values = {"STATE": str(box.root), "ENGINE": str(engine), "VERSION": version, "IMAGE": IMAGE}
+    values = {"STATE": str(box.root), "ENGINE": str(engine), "VERSION": version, "IMAGE": image}
     text = DOCKER
     for name, value in values.items():
         text = text.replace(f"__{name}__", repr(value))
@@ -82,7 +92,7 @@ def test_an_image_that_is_here_is_not_pulled(docker: Box) -> None:
     (docker.root / "image").touch()
     docker.start()
     docker.said("ready", "done")
-    assert not [call for call in calls(docker) if call.startswith("pull")]
+    assert not [call for call in calls(docker) if " pull " in call or " login " in call]
 
 
 def test_an_image_that_cannot_be_pulled(docker: Box) -> None:
@@ -91,6 +101,51 @@ def test_an_image_that_cannot_be_pulled(docker: Box) -> None:
     failure = docker.failure()
     assert (failure["phase"], failure["code"]) == ("image", "image_pull")
     assert failure["log"] == ["Error: manifest unknown"]
+
+
+@pytest.fixture
+def ecr(docker: Box) -> Iterator[Metadata]:
+    """The image is in ECR, and the instance has a role."""
+    image = "111122223333.dkr.ecr.cn-northwest-1.amazonaws.com.cn/deployer/llama-cpp:cuda@sha256:" + "0" * 64
+    docker.config["engine"]["image"] = image
+    install(docker, image=image)
+    with Metadata() as server:
+        docker.environ.update(AWS_EC2_METADATA_SERVICE_ENDPOINT=server.url, AWS_ENDPOINT_URL_ECR=server.url)
+        yield server
+
+
+def test_a_pull_from_ecr_logs_in_with_the_role(docker: Box, ecr: Metadata) -> None:
+    docker.start()
+    docker.said("ready", "done")
+    place = f"--config {docker.root}/run/deployer"
+    pulls = [call for call in calls(docker) if call.startswith("--config")]
+    assert pulls == [
+        f"{place} login -u AWS --password-stdin 111122223333.dkr.ecr.cn-northwest-1.amazonaws.com.cn",
+        f"{place} pull -q {docker.config['engine']['image']}",
+    ]
+    assert (docker.root / "password").read_text() == ecr.value
+    assert ecr.value not in (docker.root / "calls").read_text()
+
+
+def test_a_role_that_is_late_is_waited_for(docker: Box, ecr: Metadata) -> None:
+    ecr.problem, ecr.problem_times = "AccessDeniedException", 2
+    docker.start()
+    docker.said("ready", "done")
+
+
+def test_ecr_that_refuses_the_role(docker: Box, ecr: Metadata) -> None:
+    ecr.problem = "AccessDeniedException"
+    assert docker.run() == 1
+    failure = docker.failure()
+    assert (failure["phase"], failure["code"]) == ("image", "image_pull")
+    assert failure["log"] == ["ecr refuses []: AccessDeniedException no"]
+
+
+def test_a_registry_that_refuses_the_token_does_not_tell_it(docker: Box, ecr: Metadata) -> None:
+    ecr.value = "another-token-0123456789"
+    assert docker.run() == 1
+    assert docker.failure()["code"] == "image_pull"
+    assert docker.failure()["log"] == ["Error response from daemon: unauthorized for [redacted]"]
 
 
 def test_no_docker_and_no_way_to_install_it(docker: Box) -> None:

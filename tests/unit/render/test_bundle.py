@@ -120,3 +120,16 @@ def test_it_is_deterministic() -> None:
 def test_what_it_does_not_understand_it_refuses(code: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bundle({"__main__": code + ("\n__main__" if "cycle" in message else "")}, "__main__")
+
+
+def test_constants_that_one_place_reads_stand_there() -> None:
+    text = bundle(
+        {
+            "__main__": "import os\nONE = 1 << 4\nTWO = (1, 'a')\nTWICE = 'b'\nMADE = list('c')\n"
+            "print(ONE, TWO, TWICE, TWICE, MADE, os.sep)\nraise SystemExit(0)\n"
+        },
+        "__main__",
+    )
+    assert "print(1<<4,(1,'a')," in text
+    assert "'b'" in text and text.count("'b'") == 1
+    assert "list('c')" in text.partition("print")[0]
