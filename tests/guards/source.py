@@ -10,7 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "deployer"
 
 #: The only product files that may know of the rehearsal.
-REHEARSAL_COMMANDS = frozenset({"deployer/cli/rehearse.py", "deployer/cli/sandbox.py"})
+REHEARSAL_COMMANDS = frozenset(
+    {"deployer/cli/rehearse.py", "deployer/cli/sandbox.py", "deployer/cli/sandbox_rootfs.py"}
+)
 
 
 def name_of(path: Path) -> str:

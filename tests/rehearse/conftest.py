@@ -29,7 +29,7 @@ def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    command("start")
+    command("start", "--machines", "process")
     try:
         yield Sandbox(state, json.loads(command("env")))
     finally:

@@ -20,7 +20,7 @@ def test_there_are_six() -> None:
 @pytest.mark.parametrize("stack", STACKS)
 def test_it_rehearses(stack: str) -> None:
     done = subprocess.run(
-        program("rehearse", f"stacks/{stack}.yaml", "--json"),
+        program("rehearse", f"stacks/{stack}.yaml", "--json", "--machines", "process"),
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -36,7 +36,7 @@ def _commands_below(directory: Path) -> list[str]:
 def test_a_failure_tears_down_and_keeps_the_exit_code(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     done = subprocess.run(
-        program("rehearse", SPEC, "--json", "--set", f"model.sha256={'ab' * 32}"),
+        program("rehearse", SPEC, "--json", "--machines", "process", "--set", f"model.sha256={'ab' * 32}"),
         cwd=ROOT,
         env=_environment(scratch),
         capture_output=True,
@@ -57,7 +57,7 @@ def test_a_failure_tears_down_and_keeps_the_exit_code(tmp_path: Path) -> None:
 def test_ctrl_c_tears_down(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     with subprocess.Popen(
-        program("rehearse", SPEC, "--json"),
+        program("rehearse", SPEC, "--json", "--machines", "process"),
         cwd=ROOT,
         env=_environment(scratch),
         stdout=subprocess.PIPE,

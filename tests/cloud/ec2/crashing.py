@@ -11,7 +11,14 @@ KILLED = 137
 
 #: A server without threads forks the victims; what they need is imported once.
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["crashing", "conftest", "deployer.reconcile.converge", "deployer.reconcile.teardown"])
+_context.set_forkserver_preload(
+    [
+        "tests.cloud.ec2.crashing",
+        "tests.cloud.ec2.support",
+        "deployer.reconcile.converge",
+        "deployer.reconcile.teardown",
+    ]
+)
 
 
 def run(
@@ -36,13 +43,12 @@ def run(
 
 def _victim(environ: dict[str, str], verb: str, at: int | str | None, side: str, values: dict[str, Any]) -> None:
     os.environ.update(environ)
-    from conftest import HastyClock, deployment_of
-
     from deployer.aws.session import Aws
     from deployer.errors import DeployerError
     from deployer.events import ignore
     from deployer.settings import Settings
     from deployer.targets.ec2 import Ec2Target
+    from tests.cloud.ec2.support import HastyClock, deployment_of
 
     count = 0
     lock = threading.Lock()

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import crashing
 import pytest
-from conftest import HastyClock
 
 from deployer.rehearsal.fidelity.faults import Fault
+from tests.cloud.ec2 import crashing
+from tests.cloud.ec2.support import HastyClock
 
 
 def environ_of(operator: Any) -> dict[str, str]:

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import HastyClock
 
-HERE = Path(__file__).parent
+from tests.cloud.ec2.support import HastyClock
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_ctrl_c_finishes_the_call_in_flight_and_says_what_exists(operator: Any, until: Callable[..., Any]) -> None:
     operator.fault(service="ec2", operation="RunInstances", delay_seconds=1.5)
-    script = "import crashing, os; crashing._victim(dict(os.environ), 'up', None, 'after', {})"
+    script = "import os; from tests.cloud.ec2 import crashing; crashing._victim(dict(os.environ), 'up', None, 'after', {})"
     process = subprocess.Popen(
         [sys.executable, "-c", script],
-        cwd=HERE,
+        cwd=ROOT,
         env={**os.environ, **operator.settings.environ},
         stdout=subprocess.PIPE,
         text=True,
