@@ -12,7 +12,6 @@ import click
 
 from deployer.cli.options import json_option
 from deployer.cli.rehearse import require_extra
-from deployer.cli.sandbox_rootfs import rootfs
 from deployer.cli.session import open_view
 from deployer.errors import RefusedError
 from deployer.events import Event
@@ -34,7 +33,7 @@ _state_option = click.option(
 
 @click.group()
 def sandbox() -> None:
-    r"""Keep an embedded AWS running to try commands on.
+    """Keep an embedded AWS running to try commands on.
 
     \b
     deployer sandbox start
@@ -42,10 +41,7 @@ def sandbox() -> None:
     deployer up stacks/g5-27b-mtp.yaml
     deployer down
     deployer sandbox stop
-    """
-
-
-sandbox.add_command(rootfs)
+    """  # noqa: D301 — click wants the character
 
 
 @sandbox.command()
@@ -111,6 +107,24 @@ def model(arch: TinyArchitecture, out: Path | None, *, no_mtp: bool, as_json: bo
     path.parent.mkdir(parents=True, exist_ok=True)
     tiny_model.write(path, architecture=arch, mtp_head=not no_mtp)
     with open_view(as_json=as_json) as view:
+        view.show(Event("written", {"files": [str(path)]}))
+
+
+@sandbox.command()
+@click.option("--mirror", metavar="URL", help="Base URL of a Debian archive; by default this machine's own sources.")
+@click.option("--again", is_flag=True, help="Build it anew although it is there.")
+@json_option
+def rootfs(mirror: str | None, *, again: bool, as_json: bool) -> None:
+    """Build the image for `--machines booted`: about a minute, 260 MB in the cache, root only."""
+    require_extra()
+    from deployer.rehearsal.machines.booted.rootfs import build_rootfs
+
+    with open_view(as_json=as_json) as view:
+
+        def progress(what: str) -> None:
+            view.emit(Event("waiting", {"what": "the machine image", "observation": what}))
+
+        path = build_rootfs(progress, mirror=mirror, again=again)
         view.show(Event("written", {"files": [str(path)]}))
 
 
