@@ -13,13 +13,13 @@ from deployer.cli.options import json_option
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @json_option
 def completion(shell: str, *, as_json: bool) -> None:
-    r"""Print the completion script of SHELL.
+    """Print the completion script of SHELL.
 
     \b
     bash:  eval "$(deployer completion bash)"           in ~/.bashrc
     zsh:   eval "$(deployer completion zsh)"            in ~/.zshrc
     fish:  deployer completion fish > ~/.config/fish/completions/deployer.fish
-    """
+    """  # noqa: D301 — click wants the character
     from click.shell_completion import get_completion_class
 
     from deployer.cli.app import cli

@@ -15,13 +15,13 @@ from deployer.events import Event
 
 @click.group()
 def model() -> None:
-    r"""Look into GGUF files and bring them into S3.
+    """Look into GGUF files and bring them into S3.
 
     \b
     deployer model inspect model.gguf
     deployer model inspect modelscope://unsloth/Qwen3.6-27B-MTP-GGUF/Qwen3.6-27B-Q4_K_M.gguf
     deployer model push Qwen3.6-27B --to s3://my-models/qwen
-    """
+    """  # noqa: D301 — click wants the character
 
 
 _quant = click.option("--quant", metavar="QUANT", help="Which quantisation, when MODEL is a name of the catalogue.")

@@ -126,3 +126,8 @@ def test_render_writes_what_would_be_sent(deployer, shipped) -> None:
     assert [(deployer.directory / n).read_bytes() for n in written] == [
         (deployer.directory / n).read_bytes() for n in again
     ]
+
+
+def test_the_schema_beside_the_shipped_stacks_is_this_one(deployer) -> None:
+    beside = json.loads((ROOT / "stacks/deployer.schema.json").read_text(encoding="utf-8"))
+    assert beside == deployer("schema", "--json").document

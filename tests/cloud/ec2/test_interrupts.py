@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_ctrl_c_finishes_the_call_in_flight_and_says_what_exists(operator: Any, until: Callable[..., Any]) -> None:
     operator.fault(service="ec2", operation="RunInstances", delay_seconds=1.5)
-    script = "import os; from tests.cloud.ec2 import crashing; crashing._victim(dict(os.environ), 'up', None, 'after', {})"
+    script = (
+        "import os; from tests.cloud.ec2 import crashing; crashing._victim(dict(os.environ), 'up', None, 'after', {})"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         cwd=ROOT,
