@@ -22,6 +22,8 @@ class Event:
       waiting         what, observation, seconds, deadline_seconds
       warning         message, hint
       endpoint        url, alias, expose, key_command
+      image.line      line                                 (of the container builder)
+      image.repository  uri, made
       completion      text, predicted_per_second, draft_n, draft_n_accepted
       up.summary      stack, changes, url, seconds, instance_id
       down.summary    stack, deleted, remaining, seconds

@@ -87,15 +87,14 @@ def pull(config: Config, phase: Phase, stop: Stop) -> None:
     """The image on this machine. Raises AgentFailure image_pull."""
     os.chown(config.key_file, USER_ID, USER_ID)
     phase.result(detail={"image": config.image})
-    code, _ = _run(stop, phase, "docker image inspect --format {{.Id}} %s" % config.image)
-    lines: list[str] = []
+    code, lines = _run(stop, phase, "docker image inspect --format {{.Id}} %s" % config.image)
     for number in range(_TRIES):
-        if code == 0:
-            return
-        code, lines = _pull(config, phase, stop)
+        if code:
+            code, lines = _pull(config, phase, stop)
         if code:
             stop.pause(config.retry_s * 2**number)
-    raise phase.failure("image_pull", "docker pull %s failed %d times" % (config.image, _TRIES), lines)
+    if code:
+        raise phase.failure("image_pull", "docker pull %s failed %d times" % (config.image, _TRIES), lines)
 
 
 def _pull(config: Config, phase: Phase, stop: Stop) -> tuple[int, list[str]]:

@@ -69,11 +69,17 @@ def _sandbox_started(fields: Mapping[str, Json]) -> str:
 
 
 def _lines(document: Event, page: Page) -> list[str]:
-    from deployer.views import plan, stacks
+    from deployer.views import images, plan, stacks
 
     match document.name:
         case "plan":
             return plan.plan_lines(document.fields, page)
+        case "images":
+            return images.images_lines(document.fields, page)
+        case "image.built":
+            return images.built_lines(document.fields)
+        case "image.pushed":
+            return images.pushed_lines(document.fields)
         case "stacks":
             return stacks.stacks_lines(document.fields, page)
         case "status":

@@ -23,6 +23,8 @@ COLOURS: dict[Mark, str] = {
 
 Fields = Mapping[str, Json]
 
+#: Longest shown line of a container builder, in characters.
+_BUILDER_WIDTH = 110
 #: What takes less is not worth a number.
 _NO_TIME_SECONDS = 0.05
 
@@ -55,6 +57,11 @@ def line_of(event: Event) -> Line | None:
             return _waiting(fields)
         case "warning":
             return Line("warn", _text(fields, "message"), f"warning {_text(fields, 'message')}", _hint(fields))
+        case "image.line":
+            return Line("busy", shortened(_text(fields, "line"), _BUILDER_WIDTH), "image")
+        case "image.repository":
+            state = "created" if fields.get("made") else "exists"
+            return Line("done", f"repository {_text(fields, 'uri')} {state}", "image.repository")
         case "completion":
             return _completion(fields)
         case "endpoint":

@@ -128,7 +128,7 @@ def test_a_pull_from_ecr_logs_in_with_the_role(docker: Box, ecr: Metadata) -> No
 
 
 def test_a_role_that_is_late_is_waited_for(docker: Box, ecr: Metadata) -> None:
-    ecr.problem, ecr.problem_times = "AccessDeniedException", 2
+    ecr.problem, ecr.problem_times = "AccessDeniedException", 3
     docker.start()
     docker.said("ready", "done")
 
