@@ -43,6 +43,7 @@ def hypervisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BootedHyper
     assert traces(made.slot) == []
     assert containers(folder) == []
     assert list((folder / "machines").glob("*")) == []
+    assert list(Path("/run/systemd/nspawn/propagate").glob("i-00000000*")) == []
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from deployer.clock import Clock
 from deployer.rehearsal.machines.base import MachineState
-from deployer.rehearsal.machines.booted.nspawn import RESTART, Container
+from deployer.rehearsal.machines.booted.nspawn import RESTART, Container, forget
 
 #: How long a machine may take to shut down before its power is cut, seconds.
 SHUTDOWN_SECONDS = 20.0
@@ -112,6 +112,7 @@ class BootedMachine:
 
     def _dismantle(self) -> None:
         self.container.group.remove(self._clock)
+        forget(self.container.name)
         self._released()
         self._text = self.container.console.read_bytes()
         shutil.rmtree(self.container.console.parent, ignore_errors=True)

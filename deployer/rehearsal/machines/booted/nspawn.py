@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,16 @@ fi
 shift 5
 exec systemd-nspawn "$@"
 """
+
+
+#: Where systemd-nspawn makes a folder for each container, and leaves it when it is killed.
+_PROPAGATE = Path("/run/systemd/nspawn/propagate")
+
+
+def forget(name: str) -> None:
+    """Take away what a container that is gone may have left outside its own folder."""
+    with contextlib.suppress(OSError):
+        (_PROPAGATE / name).rmdir()
 
 
 @dataclass(frozen=True)

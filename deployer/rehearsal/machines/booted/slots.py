@@ -12,14 +12,12 @@ from pathlib import Path
 
 from deployer.clock import Clock
 from deployer.errors import CapacityError
-from deployer.rehearsal.machines.booted import cgroups, fabric
+from deployer.rehearsal.machines.booted import cgroups, fabric, nspawn
 from deployer.rehearsal.machines.booted.commands import run
 from deployer.rehearsal.machines.booted.names import SLOTS, Slot
 from deployer.rehearsal.processes import ProcessId
 
 REGISTRY = Path("/run/deployer/booted")
-#: Where systemd-nspawn makes a folder for each container, and leaves it when it is killed.
-_PROPAGATE = Path("/run/systemd/nspawn/propagate")
 
 
 def take(folder: Path, clock: Clock) -> Slot:
@@ -78,8 +76,7 @@ def _clear(slot: Slot, folder: Path | None, clock: Clock) -> None:
     fabric.remove(slot)
     if folder is not None:
         for machine in folder.iterdir() if folder.is_dir() else ():
-            with contextlib.suppress(OSError):
-                (_PROPAGATE / machine.name).rmdir()
+            nspawn.forget(machine.name)
         shutil.rmtree(folder, ignore_errors=True)
 
 
