@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -88,7 +89,7 @@ def report(events: Sequence[Event]) -> RenderableType:
     swaps = summary.get("substitutions")
     if isinstance(swaps, list) and swaps:
         parts.append(Text("\nReal in AWS, substituted here", style="bold"))
-        parts += [Text(f"  {swap}") for swap in swaps]
+        parts += [Padding(Text(str(swap)), (0, 0, 0, 2)) for swap in swaps]
     parts.append(_verdict(summary))
     return Group(*parts)
 
