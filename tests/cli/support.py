@@ -14,6 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 60
 
 
+def program(*arguments: str) -> list[str]:
+    """The command line of the product."""
+    return [sys.executable, "-m", "deployer", *arguments]
+
+
 @dataclass(frozen=True)
 class Ran:
     code: int
@@ -38,7 +43,7 @@ class Program:
 
     def __call__(self, *arguments: str, **env: str) -> Ran:
         done = subprocess.run(
-            [sys.executable, "-m", "deployer", *arguments],
+            program(*arguments),
             cwd=self.directory,
             env={**os.environ, **self.env, **env},
             stdin=subprocess.DEVNULL,
