@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deployer.access.files import GrowingFile
-from deployer.agent.protocol import decode_line
+from deployer.agent.protocol import FAILURE_HINTS, decode_line
 from deployer.errors import DeployerError
 from deployer.events import Event
 from deployer.targets.log_tails import ConsoleTail, FileTail, last
@@ -57,7 +57,9 @@ class Reader:
         Raises what asking for the console raises.
         """
         text = self._logs.console()
-        events = [self._event(line) for line in self._console.take(f"{text}\n" if final else text)]
+        if final and text and not text.endswith("\n"):
+            text += "\n"
+        events = [self._event(line) for line in self._console.take(text)]
         agent = [event for event in events if event.fields["source"] == "agent"]
         if self._want.console == "agent" and (agent or self._began):
             events = agent
@@ -77,7 +79,12 @@ class Reader:
 
     def _event(self, line: str) -> Event:
         body = decode_line(self._redacted(line))
-        return self._line("console", line) if body is None else Event("log", {"source": "agent", **body})
+        if body is None:
+            return self._line("console", line)
+        if body["state"] == "failed" and body.get("code") in FAILURE_HINTS:
+            # The agent leaves out what the client knows.
+            body = {"hint": FAILURE_HINTS[body["code"]], **body}
+        return Event("log", {"source": "agent", **body})
 
     def _line(self, source: str, line: str) -> Event:
         return Event("log", {"source": source, "line": self._redacted(line)})

@@ -1,0 +1,41 @@
+"""One sandbox of process machines with a healthy stack, for all the tests that only look at it or log in to it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.access_cli.support import SPEC, STACK, Box
+from tests.rehearse.support import ROOT, TIMEOUT_SECONDS, Sandbox, program
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running sandbox, stopped and gone afterwards. The blank in its path is meant."""
+    state = tmp_path_factory.mktemp("a sandbox") / "state"
+
+    def command(*arguments: str) -> str:
+        return subprocess.run(
+            program("sandbox", *arguments, "--state", str(state), "--json"),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=True,
+        ).stdout
+
+    command("start", "--machines", "process")
+    try:
+        yield Sandbox(state, json.loads(command("env")))
+    finally:
+        command("stop")
+
+
+@pytest.fixture(scope="session")
+def box(sandbox: Sandbox) -> Box:
+    """The machine of a stack that is up."""
+    sandbox.run("up", SPEC)
+    return Box(sandbox, STACK)
