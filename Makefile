@@ -21,7 +21,7 @@ demo: setup
 test: setup
 	$(BIN)/pytest -n auto
 
-# Root on Linux; apt-get install mmdebstrap systemd-container iproute2 nftables
+# Root on Linux; apt-get install mmdebstrap systemd-container iproute2 nftables docker.io docker-registry
 test-box: setup
 	$(BIN)/deployer sandbox rootfs
 	$(BIN)/pytest -m box tests/box

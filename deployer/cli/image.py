@@ -56,13 +56,15 @@ def build(
     from deployer.images.build import build as build_image_of
     from deployer.images.builder import find_builder
     from deployer.images.recipe import recipe_for
-    from deployer.images.smoke import smoke_test
+    from deployer.images.smoke import has_mtp_head, smoke_test
     from deployer.render.dockerfiles import SOURCE
 
     recipe = recipe_for(what, make_settings(overrides=overrides))
     bases = Bases(base, build_image)
     loose = check_bases(recipe, bases)
     archive = check_source(source)
+    if model is not None:
+        has_mtp_head(model)  # a file that is no model is told before the build, not after it
     builder = find_builder(recipe.platform)
     clock = SystemClock()
     with (

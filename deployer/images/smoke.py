@@ -11,7 +11,7 @@ from typing import Any
 
 from deployer.agent.containers import USER_ID
 from deployer.clock import Clock
-from deployer.engine.gguf import read_header
+from deployer.engine.gguf import GgufError, read_header
 from deployer.errors import UsageError
 from deployer.events import Emit, Event, Json
 from deployer.images.build import BuildFailed
@@ -31,10 +31,7 @@ _ILLEGAL_INSTRUCTION = 132
 
 def smoke_test(recipe: Recipe, builder: Builder, model: Path, *, clock: Clock, emit: Emit) -> dict[str, Json]:
     """Start, load, answer, end; what was measured. Raises BuildFailed with the engine's last lines."""
-    if not model.is_file():
-        raise UsageError(f"there is no file {model}", where="--model", hint="any small GGUF will do")
-    with model.open("rb") as stream:
-        drafts = read_header(stream).has_mtp_head
+    drafts = has_mtp_head(model)
     name = f"deployer-smoke-{os.getpid()}"
     container = _Container(builder, name)
     argv = start_command(recipe, builder, name, model, drafts=drafts)
@@ -54,6 +51,15 @@ def smoke_test(recipe: Recipe, builder: Builder, model: Path, *, clock: Clock, e
         raise BuildFailed(f"{recipe.name} answers, but none of its MTP drafts was accepted", where="smoke test")
     emit(Event("completion", shown))
     return shown
+
+
+def has_mtp_head(model: Path) -> bool:
+    """Whether drafting is to be tried too. Raises UsageError for a file that is no GGUF."""
+    try:
+        with model.open("rb") as stream:
+            return read_header(stream).has_mtp_head
+    except (OSError, GgufError) as error:
+        raise UsageError(f"{model}: {error}", where="--model", hint="any small GGUF will do") from None
 
 
 def start_command(recipe: Recipe, builder: Builder, name: str, model: Path, *, drafts: bool) -> list[str]:

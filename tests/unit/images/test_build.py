@@ -15,7 +15,7 @@ from deployer.images import build as building
 from deployer.images.build import Bases, BuildFailed, check_bases, check_source
 from deployer.images.builder import Builder
 from deployer.images.recipe import Recipe, known_recipes, recipe_for
-from deployer.images.smoke import start_command
+from deployer.images.smoke import has_mtp_head, start_command
 from deployer.settings import Settings
 
 PINNED = "debian@sha256:" + "0" * 64
@@ -100,6 +100,14 @@ def test_no_secret_in_lines_or_errors() -> None:
         building.run_or_fail(["sh", "-c", "cat; exit 1"], "logging in", events.append, secret="token-123")
     assert "token-123" not in caught.value.message and "[redacted]" in caught.value.message
     assert [event.fields["line"] for event in events] == ["[redacted]"]
+
+
+def test_a_model_to_try_with_must_be_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        has_mtp_head(tmp_path / "none.gguf")
+    (tmp_path / "text.gguf").write_text("not a model")
+    with pytest.raises(UsageError, match="not a GGUF file"):
+        has_mtp_head(tmp_path / "text.gguf")
 
 
 def test_the_trial_is_on_no_network_and_without_rights() -> None:
