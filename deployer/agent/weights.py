@@ -13,7 +13,7 @@ from typing import Any
 
 from .config import Config, Source
 from .console import Phase
-from .download import Download, SourceFailed, need_space
+from .download import REACH_TRIES, Download, SourceFailed, need_space
 from .imds import MetadataError, role_credentials
 from .part import Part, read_json, remove, write_json
 from .sigv4 import UNSIGNED, sign
@@ -41,17 +41,25 @@ class _Weights:
         os.makedirs(self._config.weights_dir, exist_ok=True)
         if self._already_here():
             return
-        problems, mismatch = [], False
+        problems: list[str] = []
+        mismatch = False
         # As configured, but the source of a begun download first: its bytes are worth more than the order.
         begun = read_json(self._final + ".part.json").get("url")
-        for source in sorted(self._config.sources, key=lambda source: source.url != begun):
+        sources = sorted(self._config.sources, key=lambda source: source.url != begun)
+        for source in sources:
             try:
-                (self._link if source.kind == "file" else self._download)(source)
+                if source.kind == "file":
+                    self._link(source)
+                else:
+                    # The last one gets one try more.
+                    self._download(source, REACH_TRIES + (source is sources[-1]))
                 return
             except SourceFailed as problem:
+                text = "%s: %s" % (_short(source.url), problem)
+                self._phase.note("source failed: " + text)
                 mismatch = mismatch or problem.mismatch
-                problems.append("%s: %s" % (_short(source.url), problem))
-                self._phase.note("source failed: " + problems[-1])
+                # The wrong file first: what is wrong with a fallback matters less.
+                problems.insert(0 if problem.mismatch else len(problems), text)
         raise self._phase.failure("weights_checksum" if mismatch else "weights_download", "; ".join(problems))
 
     def _already_here(self) -> bool:
@@ -73,14 +81,15 @@ class _Weights:
             self._done(here.st_size, record["sha256"], record["by"])
         return good
 
-    def _download(self, source: Source) -> None:
+    def _download(self, source: Source, reach_tries: int) -> None:
         sha256, size, by = self._expect(source)
         part = Part(self._final + ".part", source.url, self._stop)
         resumed_at = part.offset
         try:
             headers = self._s3_headers if source.kind == "s3" else _no_headers
             url = _s3_url(source.url) if source.kind == "s3" else source.url
-            download = Download(url, part, size, headers, self._phase, self._stop, self._config.retry_s)
+            pause = self._config.retry_s
+            download = Download(url, part, size, headers, self._phase, self._stop, pause, reach_tries)
             download.run()
             digest = part.digest.hexdigest()
             problem = ""
@@ -117,6 +126,7 @@ class _Weights:
         """The hub's entry for the file; {} when the hub does not say."""
         reason = ""
         for number in range(_LISTING_TRIES if source.listing_url else 0):
+            self._stop.pause(self._config.retry_s * number)
             try:
                 status, body = call(source.listing_url or "", 10)
                 reason = "HTTP %d" % status
@@ -129,7 +139,6 @@ class _Weights:
                     break
             except (LookupError, TypeError, ValueError, *NETWORK_ERRORS) as error:
                 reason = "%s %s" % (type(error).__name__, error)
-            self._stop.pause(self._config.retry_s * 2**number)
         if reason:
             self._phase.note("the hub's listing cannot be used: " + reason)
         return {}

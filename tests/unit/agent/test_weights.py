@@ -8,10 +8,11 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from deployer.agent import download, weights
+from deployer.agent import download, web, weights
 from deployer.agent.config import Config
 from deployer.agent.console import Console, Phase
 from deployer.agent.protocol import AgentFailure, decode_line
@@ -249,6 +250,67 @@ def test_a_page_instead_of_a_model(box: Box, files: FileServer, run: Run) -> Non
 def test_unusable_sources(box: Box, run: Run, url: str) -> None:
     box.sources(url)
     assert run.failed()["code"] == "weights_download"
+
+
+class TestUnreachable:
+    """A host that has no address, refuses or is behind a proxy that lets nothing out. Pauses are as on an instance."""
+
+    @pytest.fixture(autouse=True)
+    def pauses(self, box: Box, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+        asked: list[float] = []
+        monkeypatch.setattr(Stop, "pause", lambda _, seconds: asked.append(seconds) if seconds else None)
+        box.config["deadlines"]["retry_s"] = 0.5
+        return asked
+
+    @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://nowhere.invalid/x"])
+    def test_one_quick_retry_then_the_next_source(
+        self, box: Box, files: FileServer, run: Run, pauses: list[float], url: str
+    ) -> None:
+        files.files["/file"] = Served(BODY)
+        box.sources(url, files.url + "/file")
+        run.done()
+        assert pauses == [1.0]
+
+    def test_the_last_source_gets_little_more(self, box: Box, run: Run, pauses: list[float]) -> None:
+        box.sources(
+            "http://nowhere.invalid/x", "http://127.0.0.1:9/x", listing="http://127.0.0.1:9/l", kind="modelscope"
+        )
+        line = run.failed()
+        assert line["code"] == "weights_download"
+        assert "urlopen error" in line["message"]
+        assert sum(pauses) <= 7
+
+    def test_a_proxy_that_refuses(
+        self, box: Box, files: FileServer, run: Run, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(web, "_OUTSIDE", build_opener(ProxyHandler({"https": files.url})))
+        box.sources("https://nowhere.invalid/x")
+        assert "Tunnel connection failed" in run.failed()["message"]
+        assert sum(pauses) <= 3
+
+    def test_a_wrong_file_is_final_and_said_first(
+        self, box: Box, files: FileServer, run: Run, pauses: list[float]
+    ) -> None:
+        files.files["/file"] = Served(OTHER)
+        box.config["weights"]["sha256"] = SHA
+        box.sources("http://nowhere.invalid/x", files.url + "/file")
+        line = run.failed()
+        assert line["code"] == "weights_checksum"
+        assert line["message"].startswith(files.url + "/file: sha256 is")
+        assert files.count("/file") == 1
+        assert pauses == [1.0]
+
+    def test_a_begun_file_is_worth_waiting_for(
+        self, box: Box, files: FileServer, run: Run, pauses: list[float]
+    ) -> None:
+        files.files["/other"] = Served(BODY)
+        box.sources("http://127.0.0.1:9/x", files.url + "/other")
+        part = Path(f"{box.weights}.part")
+        part.parent.mkdir(parents=True)
+        part.write_bytes(BODY[:100_000])
+        Path(f"{part}.json").write_text(json.dumps({"url": "http://127.0.0.1:9/x", "total": len(BODY)}))
+        run.done()
+        assert len(pauses) == download.TRIES - 1
 
 
 def test_no_source_at_all(box: Box, run: Run) -> None:
