@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deployer.rehearsal.engine.flags import FLAGS, GROUPS, Member
+from deployer.rehearsal.engine.numbers import NUMERIC
 from deployer.rehearsal.engine.parse import FlagError, parse, usage
 from tests.rehearsal.engine import run_engine
 
@@ -23,6 +24,13 @@ REFUSED = [
     (["--draft-min", "3"], "the argument has been removed. use --spec-draft-n-min or --spec-ngram-mod-n-min"),
     (["-c", "many"], 'error while handling argument "-c": stoi'),
     (["--fit", "maybe"], "unknown value: 'maybe'"),
+    (["--rope-freq-base", "abc"], 'error while handling argument "--rope-freq-base": stof'),
+    (["--rope-scaling", "cubic"], 'error while handling argument "--rope-scaling": invalid value'),
+    (["-ncmoe", "few"], 'error while handling argument "-ncmoe": stoi'),
+    (["--repeat-penalty", ""], 'error while handling argument "--repeat-penalty": stof'),
+    (["-ts", "3,x"], 'error while handling argument "-ts": stof'),
+    (["--control-vector-layer-range", "1", "last"], "stoi"),
+    (["-c", "99999999999"], 'error while handling argument "-c": stoi'),
 ]
 
 
@@ -92,6 +100,29 @@ def test_flags_that_are_not_carried_out_are_read_past_and_named():
     assert found.params["n_ctx"] == 512
     with pytest.raises(FlagError, match="expected value"):
         parse(["--n-cpu-moe"], {})
+
+
+def test_numbers_are_read_as_cpp_reads_them():
+    assert parse(["-c", " 16k"], {}).params["n_ctx"] == 16
+    assert parse(["--temp", ".5e1x"], {}).params["sampling.temp"] == 5
+    taken = ["--rope-freq-base", "1e6", "--keep", "-1", "-ts", "3/1.5", "--pooling", "mean", "--dry-base", "inf"]
+    assert len(parse(taken, {}).without_effect) == 5
+
+
+def test_the_kinds_are_those_of_flags_that_are_only_read_past():
+    from deployer.engine.dialect import dialect
+
+    flags = dialect().flags
+    own = {name for flag in FLAGS for name in flag.names}
+    for name in NUMERIC:
+        assert flags[name].takes
+        assert not own & set(flags[name].names)
+
+
+def test_a_refused_value_of_a_flag_without_effect_ends_with_1():
+    ended = run_engine("-m", "x.gguf", "--rope-freq-base", "abc")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith('error while handling argument "--rope-freq-base": stof')
 
 
 def test_version_and_devices():

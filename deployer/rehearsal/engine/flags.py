@@ -1,12 +1,14 @@
 """The llama-server flags that this command carries out, as data: llama.cpp b11549's names, variables and defaults.
 
-Its other flags are read past (see parse.py); what no llama.cpp knows is refused as llama-server refuses it.
+Its other flags are checked and read past (see parse.py); what no llama.cpp knows is refused as llama-server refuses it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from deployer.rehearsal.engine.numbers import integer, real
 
 #: llama-server's default port since b11549.
 DEFAULT_PORT = 9931
@@ -40,22 +42,6 @@ class Flag:
     convert: Callable[[str], Value] = str
     constant: Value = True
     env: str | None = None
-
-
-def integer(text: str) -> int:
-    """A whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError("stoi") from None
-
-
-def real(text: str) -> float:
-    """A decimal number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError("stof") from None
 
 
 def layers(text: str) -> int:

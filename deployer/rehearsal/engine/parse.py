@@ -1,7 +1,7 @@
 """Reads llama-server's command line and environment, and refuses with llama.cpp's own words. Pure.
 
-A flag that llama.cpp has and this command does not carry out is read past and named on the log, so that a rehearsal
-refuses exactly what the box would refuse.
+A flag that llama.cpp has and this command does not carry out has its values checked, is read past and named on the
+log, so that a rehearsal refuses exactly what the box would refuse.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from deployer.engine.dialect import dialect
 from deployer.rehearsal.engine.flags import DEFAULT_PORT, FLAGS, GROUPS, REMOVED, Flag, Member, Value, speculative_type
+from deployer.rehearsal.engine.numbers import check
 
 _SWITCH_ON = ("1", "on", "true", "enabled")
 _SWITCH_OFF = ("0", "off", "false", "disabled")
@@ -84,8 +85,13 @@ def _read_past(invocation: Invocation, name: str, word: str, words: Iterator[str
     if known is None:
         raise FlagError(f"error: invalid argument: {word}")
     for _ in range(known.takes):
-        if next(words, None) is None:
+        text = next(words, None)
+        if text is None:
             raise FlagError(_handling(word, "expected value for argument"))
+        try:
+            check(known, text)
+        except ValueError as error:
+            raise FlagError(_handling(word, str(error))) from None
     invocation.without_effect += (name,)
 
 
