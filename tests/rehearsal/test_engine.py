@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -86,6 +88,25 @@ def test_a_file_without_mtp_head_cannot_draft(models, architecture):
     assert ended.returncode == 1
     assert "context type MTP requested but model doesn't contain MTP layers" in ended.stderr
     assert "exiting due to model loading error" in ended.stderr
+
+
+_TALKS_AND_ENDS = """
+import ctypes, os, xllamacpp
+from deployer.rehearsal.engine.serve import flush_log
+library = ctypes.CDLL(xllamacpp.xllamacpp.__file__)
+log, add = library["_Z15common_log_mainv"], library["_Z14common_log_addP10common_log14ggml_log_levelPKcz"]
+log.restype = ctypes.c_void_p
+for number in range(5000):
+    add(ctypes.c_void_p(log()), 2, b"line %d\\n", number)
+flush_log(xllamacpp)
+os._exit(0)
+"""
+
+
+def test_everything_llama_cpp_has_logged_is_written_before_the_end():
+    ended = subprocess.run([sys.executable, "-c", _TALKS_AND_ENDS], capture_output=True, text=True, check=True)
+    assert ended.stderr.splitlines()[-1].endswith("line 4999")
+    assert len(ended.stderr.splitlines()) == 5000
 
 
 def test_a_key_without_the_tensors_aborts(models):

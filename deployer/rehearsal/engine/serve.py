@@ -6,6 +6,8 @@ with 1.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import signal
 import socket
@@ -48,12 +50,28 @@ def serve(invocation: Invocation, environ: Mapping[str, str]) -> int:
     _limit_threads(params, environ)
     try:
         server = xllamacpp.Server(params)
+        _wait_for_signal()
+        # Ending the server waits for plain requests in flight, as llama-server does.
+        del server
     except RuntimeError:
         return 1  # llama.cpp has said why on its log
-    _wait_for_signal()
-    # Ending the server waits for plain requests in flight, as llama-server does.
-    del server
+    finally:
+        flush_log(xllamacpp)
     return 0
+
+
+def flush_log(xllamacpp: Any) -> None:
+    """Wait until llama.cpp's log is written, as llama-server does before it ends.
+
+    A thread of llama.cpp's writes it, and the end of the process would cut off what that has not yet come to. The
+    wheel has no function of Python's for it, but llama.cpp's own in its library; a wheel without them keeps the race.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        library = ctypes.CDLL(xllamacpp.xllamacpp.__file__)
+        main, flush = library["_Z15common_log_mainv"], library["_Z16common_log_flushP10common_log"]
+        main.restype = ctypes.c_void_p
+        flush.argtypes, flush.restype = [ctypes.c_void_p], None
+        flush(main())
 
 
 def print_devices() -> None:
