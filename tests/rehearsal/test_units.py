@@ -56,6 +56,13 @@ def test_a_whole_service():
     assert found.wanted_by == ("multi-user.target", "other.target")
 
 
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\x0b", "\x0c", "\x1c"])
+def test_only_a_line_feed_ends_a_line(mark):
+    found = unit(f"ExecStart=/bin/echo a{mark}Type=b {mark}\nEnvironment=A=x{mark}y")
+    assert found.command == ("/bin/echo", f"a{mark}Type=b", mark)
+    assert found.environment == {"A": f"x{mark}y"}
+
+
 def test_defaults_are_systemds():
     found = unit("ExecStart=/bin/true")
     assert (found.restart, found.restart_seconds, found.stop_seconds, found.start_limit) == ("no", 0.1, 90.0, (5, 10.0))

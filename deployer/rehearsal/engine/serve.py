@@ -127,7 +127,7 @@ def _api_keys(invocation: Invocation) -> list[str]:
     keys = list(invocation.api_keys)
     for name in invocation.api_key_files:
         try:
-            lines = Path(name).read_text(encoding="utf-8").splitlines()
+            lines = Path(name).read_text(encoding="utf-8").split("\n")
         except OSError:
             raise FlagError(
                 f"error while handling argument \"--api-key-file\": error: failed to open file '{name}'"

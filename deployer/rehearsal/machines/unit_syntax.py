@@ -12,6 +12,7 @@ _SPAN_UNITS = {
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
 _NUMERIC = re.compile(r"x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}")
+_SPACE = " \t\n\r"
 _DIRECTORIES = {"t": "/run", "S": "/var/lib", "C": "/var/cache", "L": "/var/log", "E": "/etc"}
 
 
@@ -22,21 +23,23 @@ class UnitError(Exception):
 def assignments(text: str) -> dict[str, list[str]]:
     """Every `Key=Value` of all sections; an empty value forgets what came before it, as systemd's lists do."""
     settings: dict[str, list[str]] = {}
-    lines = iter(text.splitlines())
+    # Only a line feed ends a line and only these characters are space: Python knows more of both than systemd.
+    lines = iter(text.split("\n"))
     for line in lines:
-        if not line.strip() or line.lstrip()[0] in "#;[":
+        if not line.strip(_SPACE) or line.lstrip(_SPACE)[0] in "#;[":
             continue
         while line.endswith("\\"):
             following = next(lines, "")
-            if following.lstrip()[:1] not in ("#", ";"):
+            if following.lstrip(_SPACE)[:1] not in ("#", ";"):
                 line = line[:-1] + " " + following
         key, equals, value = line.partition("=")
         if not equals:
             continue
-        if value.strip():
-            settings.setdefault(key.strip(), []).append(value.strip())
+        key, value = key.strip(_SPACE), value.strip(_SPACE)
+        if value:
+            settings.setdefault(key, []).append(value)
         else:
-            settings[key.strip()] = []
+            settings[key] = []
     return settings
 
 
@@ -69,7 +72,7 @@ def split_words(line: str) -> list[str]:
                 word = (word or "") + char
         elif char in "\"'":
             quote, word = char, word or ""
-        elif char in " \t\n\r":
+        elif char in _SPACE:
             if word is not None:
                 words.append(word)
             word = None
