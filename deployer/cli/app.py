@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from deployer.cli.lazy import Lazy, LazyGroup
+from deployer.cli.surroundings import flush_streams, open_streams, treat_as_ctrl_c
 from deployer.errors import EXIT_CODES, DeployerError, InterruptedByUser, UsageError
 
 _DAILY = "Stacks"
@@ -57,12 +58,10 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line in sys.argv and end the process with the code of errors.EXIT_CODES."""
+    open_streams()
+    treat_as_ctrl_c()
     code = run(sys.argv[1:])
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            code = code or 1
+    flush_streams()
     # Everything is closed by now; taking hundreds of modules apart again would cost a tenth of a short command's time.
     os._exit(code)
 
@@ -98,7 +97,7 @@ def _report(error: DeployerError, arguments: list[str]) -> int:
     from deployer.views import errors
 
     as_json = "--json" in itertools.takewhile(lambda word: word != "--", arguments)
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         errors.show(error, sys.stderr, as_json=as_json, environ=os.environ)
     return error.exit_code
 

@@ -7,7 +7,7 @@ import click
 from deployer.cli.options import aws_options, json_option, make_settings
 from deployer.cli.resolve import chosen_stack, every_stack
 from deployer.cli.session import interruptible, open_view
-from deployer.errors import DeployerError, InterruptedByUser, TeardownIncomplete
+from deployer.errors import DeployerError, InterruptedByUser, TeardownIncomplete, UsageError
 from deployer.targets.directory import Place
 
 
@@ -25,6 +25,8 @@ def down(
     STACK is its name or the path of its spec. Without it, the only stack there is. Works from any machine and on
     stacks that are half made; nothing that is not tagged as the stack's is touched.
     """
+    if stack and everything:
+        raise UsageError(f"both {stack} and --all were given", hint=f"deployer down {stack}, or deployer down --all")
     settings = make_settings(region, profile)
     with open_view(as_json=as_json) as view:
         places = every_stack(settings, view, ask=not yes) if everything else [chosen_stack(settings, view, stack)]

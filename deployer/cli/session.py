@@ -9,11 +9,12 @@ from contextlib import contextmanager
 
 from deployer.errors import InterruptedByUser
 from deployer.views.base import View, choose
+from deployer.views.enduring import EnduringView
 
 
 def open_view(*, as_json: bool) -> View:
     """The view for stdout as it is now: JSON lines, a live terminal, or plain lines."""
-    return choose(sys.stdout, os.environ, as_json=as_json)
+    return EnduringView(choose(sys.stdout, os.environ, as_json=as_json))
 
 
 @contextmanager

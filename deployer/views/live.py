@@ -38,7 +38,10 @@ class LiveView:
         self._colour = colour
         self._clock = clock or SystemClock()
         self._console = make_console(stream, colour=colour)
-        self._lock = threading.RLock()
+        # rich refreshes in a thread that holds rich's lock and asks for our state: whoever holds `_state` must not call
+        # rich. `_screen` keeps our own calls of rich in order; `_state` is always the innermost lock.
+        self._screen = threading.RLock()
+        self._state = threading.Lock()
         self._busy: dict[str, _Busy] = {}
         self._events: list[Event] = []
         self._last = ""
@@ -48,7 +51,7 @@ class LiveView:
 
     def emit(self, event: Event) -> None:
         """Show what happened, above or in the live area."""
-        with self._lock:
+        with self._screen:
             self._events.append(event)
             if event.name == "rehearsal.start":
                 self._board = Board(self._clock)
@@ -56,28 +59,34 @@ class LiveView:
                 self._emit_rehearsal(self._board, event)
                 return
             line = line_of(event)
-            if line is None:
+            said = line.mark + line.text if line else self._last
+            if line is None or said == self._last:
                 return
-            if line.text == self._last:
-                return
-            self._last = line.text
+            self._last = said
+            self._note(line)
             if line.mark == "busy":
-                known = self._busy.get(line.key)
-                self._busy[line.key] = _Busy(line, known.since if known else self._clock.monotonic())
                 self._start()
             else:
-                self._busy.pop(line.key, None)
                 self._print(line)
 
     def show(self, document: Event) -> None:
         """Leave the live area and print a document."""
-        with self._lock:
+        with self._screen:
             self._stop()
             print_document(document, self._stream, colour=self._colour, width=None)
             self._stream.flush()
 
+    def _note(self, line: Line) -> None:
+        with self._state:
+            if line.mark == "busy":
+                known = self._busy.get(line.key)
+                self._busy[line.key] = _Busy(line, known.since if known else self._clock.monotonic())
+            else:
+                self._busy.pop(line.key, None)
+
     def _emit_rehearsal(self, board: Board, event: Event) -> None:
-        board.apply(event)
+        with self._state:
+            board.apply(event)
         if event.name == "rehearsal.summary":
             self._stop()
             print_report(self._events, self._stream, colour=self._colour, width=None)
@@ -108,7 +117,7 @@ class LiveView:
             live.stop()
 
     def _render(self) -> RenderableType:
-        with self._lock:
+        with self._state:
             if self._board is not None:
                 return self._board.table(self._spinner, self._console.width)
             table = Table.grid(padding=(0, 1))
@@ -125,6 +134,7 @@ class LiveView:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Give the terminal back."""
-        with self._lock:
-            self._busy.clear()
+        with self._screen:
+            with self._state:
+                self._busy.clear()
             self._stop()

@@ -50,7 +50,13 @@ def test_help_imports_no_command_and_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(eval(done.stdout.splitlines()[-1]))
-    assert loaded == {"deployer.cli", "deployer.cli.app", "deployer.cli.lazy", "deployer.errors"}
+    assert loaded == {
+        "deployer.cli",
+        "deployer.cli.app",
+        "deployer.cli.lazy",
+        "deployer.cli.surroundings",
+        "deployer.errors",
+    }
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import pytest
 
 from deployer.events import Event
 from deployer.views.base import choose
+from deployer.views.enduring import EnduringView
 from deployer.views.json import JsonView
 from deployer.views.lines import line_of
 from deployer.views.live import LiveView
@@ -158,6 +160,71 @@ def test_the_choice_of_a_view() -> None:
     with os.fdopen(theirs, "w") as terminal, os.fdopen(ours):
         assert isinstance(choose(terminal, {"TERM": "dumb"}, as_json=False), PlainView)
         assert isinstance(choose(terminal, {"TERM": "xterm"}, as_json=False), LiveView)
+
+
+def test_many_threads_and_the_refresh_never_wait_for_each_other(monkeypatch) -> None:
+    monkeypatch.setattr("deployer.views.live._REFRESHES_PER_SECOND", 500)
+    ours, theirs = pty.openpty()
+    drain = threading.Thread(target=_drain, args=(ours,), daemon=True)
+    drain.start()
+
+    def work(view: LiveView, worker: int) -> None:
+        for number in range(400):
+            fields = {"action": "create", "kind": "instance", "name": f"{worker}-{number}", "reason": "none"}
+            view.emit(Event("step.start", fields))
+            view.emit(Event("step.done", {**fields, "id": "i", "seconds": 1.0}))
+
+    def run() -> None:
+        with os.fdopen(theirs, "w", encoding="utf-8") as stream, LiveView(stream, colour=True) as view:
+            workers = [threading.Thread(target=work, args=(view, worker), daemon=True) for worker in range(4)]
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join()
+
+    whole = threading.Thread(target=run, daemon=True)
+    whole.start()
+    whole.join(timeout=60)
+    assert not whole.is_alive(), "the view waits for ever"
+    drain.join(timeout=10)
+    os.close(ours)
+
+
+def _drain(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
+        while os.read(descriptor, 65536):
+            pass
+
+
+def test_a_phase_whose_words_stay_the_same_is_seen_to_end() -> None:
+    shown = _on_a_terminal(
+        [Event("phase", {"phase": "boot", "state": "start"}), Event("phase", {"phase": "boot", "state": "done"})],
+        TERM="xterm-256color",
+    )
+    assert "✔" in _SGR.sub("", shown)
+
+
+class _Broken(io.StringIO):
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self._error = error
+
+    def write(self, _text: str) -> int:
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), OSError(28, "No space left on device")])
+def test_work_goes_on_when_nobody_can_read_about_it(error) -> None:
+    with EnduringView(PlainView(_Broken(error))) as view:
+        for event in UP:
+            view.emit(event)
+
+
+def test_a_document_that_cannot_be_written_is_an_error() -> None:
+    with pytest.raises(OSError), EnduringView(JsonView(_Broken(OSError(28, "full")))) as view:
+        view.show(Event("version", {"version": "1"}))
+    with EnduringView(JsonView(_Broken(BrokenPipeError()))) as view:
+        view.show(Event("version", {"version": "1"}))
 
 
 def test_unknown_events_are_no_line() -> None:

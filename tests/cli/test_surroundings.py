@@ -1,0 +1,93 @@
+"""Streams that are closed, narrow or full, and signals that mean Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.support import TIMEOUT_SECONDS, program
+
+WAITING = (
+    "import threading\n"
+    "from deployer.cli import app, surroundings\n"
+    "surroundings.treat_as_ctrl_c()\n"
+    "try:\n"
+    "    print('ready', flush=True)\n"
+    "    threading.Event().wait(30)\n"
+    "except KeyboardInterrupt:\n"
+    "    print('interrupted', flush=True)\n"
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
+def test_signals_mean_ctrl_c(number, background) -> None:
+    if background and number is signal.SIGINT:
+        pytest.skip("a shell has it ignored on purpose")
+    inherited = signal.SIG_IGN if background else signal.SIG_DFL
+
+    def inherit() -> None:
+        signal.signal(signal.SIGINT, inherited)
+
+    child = subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, text=True, preexec_fn=inherit)
+    assert child.stdout is not None
+    with child:
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(number)
+        assert child.stdout.read() == "interrupted\n"
+
+
+def test_a_closed_stdout_is_no_traceback() -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *program("version")],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin1"])
+def test_a_narrow_encoding_loses_characters_not_the_command(deployer, encoding) -> None:
+    ran = deployer("completion", "--help", PYTHONIOENCODING=encoding)
+    assert ran.code == 0
+    ran = deployer("init", "demo", PYTHONIOENCODING=encoding)
+    assert ran.code == 0
+    done = subprocess.run(
+        program("plan", "demo.yaml", "--offline"),
+        cwd=deployer.directory,
+        env={**os.environ, **deployer.env, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"engine" in done.stdout.lower()
+
+
+def test_a_name_and_all_contradict(deployer) -> None:
+    ran = deployer("down", "--all", "--yes", "demo")
+    assert ran.code == 2
+    assert "--all" in ran.err
+
+
+def test_a_reader_that_leaves_early_is_no_error(deployer) -> None:
+    deployer("init", "demo")
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        program("plan", "demo.yaml", "--offline"),
+        cwd=deployer.directory,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
