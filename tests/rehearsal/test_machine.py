@@ -86,6 +86,34 @@ def test_a_reboot_keeps_files_key_and_enabled_units_but_not_what_lies_in_memory(
     assert machine.state == "running"
 
 
+def test_a_stop_keeps_disk_and_address_for_the_next_boot_and_a_halt_does_not(hypervisor, tmp_path):
+    machine = boxes.boot(hypervisor, boxes.user_data())
+    first_words(machine)
+    (machine.root / "var/lib/kept").write_text("kept")
+    (machine.root / "run/gone").write_text("gone")
+    # What user-data wrote is written once in the life of an instance.
+    (machine.root / "opt/box/changed").write_text("changed")
+    machine.stop()
+    machine.stop()
+    assert (machine.state, members(tmp_path)) == ("halted", [])
+    assert not Addresses().claim(machine.launch.address)
+
+    again = hypervisor.boot(machine.launch)
+    until(lambda: len(boxes.said(again)) == 3, "the box speaking again")
+    assert (again.root / "var/lib/kept").read_text() == "kept"
+    assert (again.root / "opt/box/changed").exists()
+    assert not (again.root / "run/gone").exists()
+    assert len(set(host_keys.from_console(again.console().decode()))) == 1
+
+    again.stop()
+    again.halt()
+    assert not again.root.exists()
+    freed = Addresses()
+    assert freed.claim(machine.launch.address)
+    freed.close()
+    assert boxes.said(again)[-1] == "bye"
+
+
 def test_a_crashing_unit_is_started_again_until_the_limit(hypervisor):
     program = 'import os; open(os.environ["DEPLOYER_AGENT_ROOT"] + "/starts", "a").write("x"); raise SystemExit(3)'
     more = "Restart=on-failure\nRestartSec=10ms\nStartLimitBurst=3"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from deployer.rehearsal.fidelity.task import Task
-from deployer.rehearsal.machines.base import Hypervisor, Machine, MachineLaunch
+from deployer.rehearsal.machines.base import Hypervisor, Machine, MachineLaunch, Stoppable
 
 State = Literal["pending", "running", "shutting-down", "terminated", "stopping", "stopped"]
 
@@ -68,6 +68,10 @@ class Box:
         """Start halting in the background, after what is under way."""
         self._do("halt", self._halt)
 
+    def stop(self) -> None:
+        """Start halting in the background, with the disk kept where the kind of machine can."""
+        self._do("stop", self._stop)
+
     def reboot(self) -> None:
         """Start rebooting in the background."""
         self._do("reboot", self._reboot)
@@ -88,6 +92,13 @@ class Box:
         if machine is not None:
             machine.halt()
             self.console()
+
+    def _stop(self) -> None:
+        if isinstance(self.machine, Stoppable):
+            self.machine.stop()
+            self.console()
+        else:
+            self._halt()
 
     def _reboot(self) -> None:
         if self.machine is not None:

@@ -85,7 +85,10 @@ class Fleet:
         wait = options.shutting_down_seconds if state == "shutting-down" else options.stopping_seconds
         box.not_before = self._world.clock.monotonic() + wait
         box.enter(state, *why)
-        box.halt()
+        if state == "stopping":
+            box.stop()
+        else:
+            box.halt()
         return before
 
     def _start(self, box: Box) -> Any:

@@ -36,6 +36,13 @@ class Machine(Protocol):
     def reboot(self) -> None: ...
 
 
+@runtime_checkable
+class Stoppable(Protocol):
+    """A machine whose disk outlives a stop: the next boot of its launch finds it, and `halt` takes it away."""
+
+    def stop(self) -> None: ...
+
+
 class Hypervisor(Protocol):
     """Boots machines of one kind. allocate_address gives an unused address; close halts everything and cleans up."""
 

@@ -39,7 +39,10 @@ class Site:
 
 
 class ProcessMachine:
-    """Power it on once; halt is for good and may be called twice, by several threads too."""
+    """Power it on once; stop and halt may be called twice, by several threads too.
+
+    A disk that an earlier machine of this launch has left by `stop` is used as it is.
+    """
 
     def __init__(self, launch: MachineLaunch, site: Site) -> None:
         self.launch = launch
@@ -47,7 +50,10 @@ class ProcessMachine:
         self._site = site
         self._state: MachineState = "booting"
         self._lock = threading.RLock()
-        shutil.rmtree(site.folder, ignore_errors=True)
+        self._is_gone = False
+        self._is_new = not self.root.exists()
+        for name in _VOLATILE:
+            shutil.rmtree(self.root / name, ignore_errors=True)
         for name in _FOLDERS:
             (self.root / name).mkdir(parents=True, exist_ok=True)
         self._console = ConsoleFile(self.root / "dev" / "console")
@@ -83,10 +89,13 @@ class ProcessMachine:
         return self._init.systemctl(arguments)
 
     def power_on(self) -> None:
-        """First boot: servers up, user-data applied, its commands run."""
+        """Servers up; on a new disk user-data applied and its commands run, else what is enabled started."""
         with self._lock:
             self._begin()
-            self._provision()
+            if self._is_new:
+                self._provision()
+            else:
+                self._init.start_enabled()
             self._finish()
 
     def reboot(self) -> None:
@@ -104,8 +113,8 @@ class ProcessMachine:
             self._init.start_enabled()
             self._finish()
 
-    def halt(self) -> None:
-        """End every process and server of it and remove its folder; the console's text is kept."""
+    def stop(self) -> None:
+        """End every process and server of it; its folder and address stay for the next boot."""
         with self._lock:
             if self._state == "halted":
                 return
@@ -115,8 +124,16 @@ class ProcessMachine:
             self._close_servers()
             self._console.say("reboot: Power down")
             self._console.keep()
-            shutil.rmtree(self._site.folder, ignore_errors=True)
             self._state = "halted"
+
+    def halt(self) -> None:
+        """`stop`, and remove its folder and give back its address; the console's text is kept."""
+        with self._lock:
+            self.stop()
+            if self._is_gone:
+                return
+            self._is_gone = True
+            shutil.rmtree(self._site.folder, ignore_errors=True)
         self._site.halted()
 
     def _begin(self) -> None:
@@ -187,7 +204,8 @@ class ProcessMachine:
         if what == "again":
             self.reboot()
         else:
-            self.halt()
+            # Whether the disk goes too is EC2's to say (InstanceInitiatedShutdownBehavior).
+            self.stop()
 
     def _command(self, words: Sequence[str]) -> tuple[int, str]:
         """Run one of the machine's own programs; nothing else is run on this computer in its name."""
