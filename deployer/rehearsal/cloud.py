@@ -20,7 +20,7 @@ from deployer.rehearsal.fidelity.metadata import ROLE_KEY_PREFIX
 from deployer.rehearsal.fidelity.options import Options
 from deployer.rehearsal.fidelity.ruleset import rules_of
 from deployer.rehearsal.fidelity.world import World
-from deployer.rehearsal.guard import Escapes, Guard
+from deployer.rehearsal.guard import Escapes, Guard, guarded
 from deployer.rehearsal.hypervisors import NoMachines
 from deployer.rehearsal.inventory import Inventory
 from deployer.rehearsal.machines.base import Hypervisor
@@ -40,13 +40,14 @@ _PRELOADED = ("ec2", "iam", "ssm", "sts")
 class Cloud:
     """Serves from construction until `close`. Several clouds in one process are apart by their account.
 
-    machines: given the cloud's URL, makes the hypervisor. on_stop: called when the control API is asked to stop.
+    machines: given the URLs of the cloud and of the network guard, makes the hypervisor.
+    on_stop: called when the control API is asked to stop.
     """
 
     def __init__(
         self,
         *,
-        machines: Callable[[str], Hypervisor] = lambda _url: NoMachines(),
+        machines: Callable[[str, str], Hypervisor] = lambda _url, _guard: NoMachines(),
         account: str = ACCOUNT,
         clock: Clock | None = None,
         options: Options | None = None,
@@ -59,7 +60,7 @@ class Cloud:
         self._ready = False
         self._server = WsgiServer(self.app)
         self.url = self._server.url
-        self.world = World(account, self.clock, machines(self.url), options or Options())
+        self.world = World(account, self.clock, machines(self.url, self.guard.url), options or Options())
         self.fleet = Fleet(self.world)
         self.inventory = Inventory(account, self.fleet)
         self.faults = FaultRule(self.clock)
@@ -73,7 +74,6 @@ class Cloud:
 
     def env(self) -> dict[str, str]:
         """Ordinary AWS configuration that points a client here, and a proxy that lets nothing out."""
-        proxy = self.guard.url
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
@@ -81,10 +81,7 @@ class Cloud:
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
-            "HTTP_PROXY": proxy,
-            "HTTPS_PROXY": proxy,
-            "http_proxy": proxy,
-            "https_proxy": proxy,
+            **guarded(self.guard.url),
             "NO_PROXY": "127.0.0.1,localhost",
             "no_proxy": "127.0.0.1,localhost",
         }

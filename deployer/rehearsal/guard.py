@@ -13,6 +13,11 @@ from deployer.clock import Clock
 from deployer.rehearsal.wsgi import StartResponse, WsgiServer
 
 
+def guarded(url: str) -> dict[str, str]:
+    """The environment that sends a program's ways out to the guard at this URL, under both spellings."""
+    return dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), url)
+
+
 class Escapes:
     """Everything that tried to leave, or that reached the emulated cloud without being something it emulates."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deployer.errors import UsageError
+from deployer.rehearsal.guard import guarded
 from deployer.rehearsal.machines.base import Hypervisor, MachineLaunch, MachineState
 
 #: `auto` is the truest kind this machine allows.
@@ -60,16 +61,18 @@ def truest(state_dir: Path) -> tuple[str, str | None]:
     return ("process", reason) if reason else ("booted", None)
 
 
-def choose(kind: str, *, state_dir: Path, cloud_url: str, ssh_port: int | None) -> Hypervisor:
+def choose(kind: str, *, state_dir: Path, cloud_url: str, guard_url: str, ssh_port: int | None) -> Hypervisor:
     """The hypervisor of a kind, `auto` being the truest. Raises UsageError on a kind that does not exist.
 
+    guard_url: the network guard, for the kind whose machines share this computer's network.
     Raises RefusedError on one that this host does not allow.
     """
     match kind:
         case "none":
             return NoMachines()
         case "auto":
-            return choose(truest(state_dir)[0], state_dir=state_dir, cloud_url=cloud_url, ssh_port=ssh_port)
+            kind = truest(state_dir)[0]
+            return choose(kind, state_dir=state_dir, cloud_url=cloud_url, guard_url=guard_url, ssh_port=ssh_port)
         case "booted":
             from deployer.rehearsal.machines.booted.hypervisor import BootedHypervisor
 
@@ -77,6 +80,7 @@ def choose(kind: str, *, state_dir: Path, cloud_url: str, ssh_port: int | None) 
         case "process":
             from deployer.rehearsal.machines.process import ProcessHypervisor
 
-            return ProcessHypervisor(state_dir=state_dir, cloud_url=cloud_url, ssh_port=ssh_port)
+            env = guarded(guard_url)
+            return ProcessHypervisor(state_dir, cloud_url=cloud_url, ssh_port=ssh_port, engine_env=env)
         case _:
             raise UsageError(f"unknown kind of machine {kind!r}", hint="one of " + ", ".join(KINDS))

@@ -52,7 +52,9 @@ def _serve(state_dir: Path, machines: str, parent_pid: int | None, stop: threadi
     # Synthetic models are the same for every sandbox of a person, and kept between runs.
     weights = WeightServer(user_cache_path("deployer") / "rehearsal").start()
     cloud = Cloud(
-        machines=lambda url: choose(machines, state_dir=state_dir, cloud_url=url, ssh_port=ssh_port),
+        machines=lambda url, guard: choose(
+            machines, state_dir=state_dir, cloud_url=url, guard_url=guard, ssh_port=ssh_port
+        ),
         clock=clock,
         on_stop=stop.set,
     )

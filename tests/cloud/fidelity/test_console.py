@@ -15,7 +15,7 @@ def cloud(hypervisor, account) -> Iterator[Cloud]:
     hypervisor.may_boot.set()
     hypervisor.may_halt.set()
     instant = Options(pending_seconds=0.0, shutting_down_seconds=0.0)
-    made = Cloud(machines=lambda _url: hypervisor, account=account, options=instant)
+    made = Cloud(machines=lambda _url, _guard: hypervisor, account=account, options=instant)
     yield made
     made.close()
 

@@ -17,7 +17,7 @@ def cloud(clock, hypervisor, account) -> Iterator[Cloud]:
     options = Options(
         pending_seconds=SECONDS, shutting_down_seconds=SECONDS, stopping_seconds=SECONDS, terminated_visible_seconds=60
     )
-    made = Cloud(machines=lambda _url: hypervisor, account=account, clock=clock, options=options)
+    made = Cloud(machines=lambda _url, _guard: hypervisor, account=account, clock=clock, options=options)
     yield made
     made.close()
 
