@@ -7,12 +7,15 @@ the container as kind. Which container that is does not matter: whatever a clien
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from deployer.rehearsal.fidelity.fleet import Fleet
 
 #: Containers whose content is not a resource of its own.
 _NOT_RESOURCES = frozenset({"tags", "reservations"})
+#: Names that only AWS itself can give; moto makes what has them when it is first asked for.
+_OWNED_BY_AWS = ("ssm:parameters:/aws/",)
 
 
 class Inventory:
@@ -27,6 +30,13 @@ class Inventory:
         """What this backend holds now belongs to a fresh account."""
         self._fresh.update(_resources(service, backend))
 
+    @contextmanager
+    def remembering(self, service: str, backend: Any) -> Iterator[None]:
+        """What this backend gets meanwhile belongs to a fresh account."""
+        before = set(_resources(service, backend))
+        yield
+        self._fresh.update(set(_resources(service, backend)) - before)
+
     def resources(self) -> list[str]:
         """Sorted names of everything somebody made and nobody has deleted. Terminated instances are gone."""
         from moto.core.base_backend import BackendDict
@@ -37,7 +47,7 @@ class Inventory:
                 continue
             for backend in list(backends[self._account].values()):
                 names.update(_resources(backends.service_name, backend))
-        return sorted(names - self._fresh)
+        return sorted(name for name in names - self._fresh if not name.startswith(_OWNED_BY_AWS))
 
     def machines(self) -> list[str]:
         """Instance ids whose machine is not halted."""

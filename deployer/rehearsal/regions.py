@@ -25,11 +25,17 @@ class Regions:
         self._done: set[tuple[str, str]] = set()
 
     def prepare(self, service: str, region: str) -> None:
-        """Have the service's backend for this region ready. Raises what moto raises for a service it does not have."""
-        if (service, region) in self._done:
-            return
+        """Have the service's backend for this region ready. Raises what moto raises for a service it does not have.
+
+        A global service has one backend for all regions of a partition: it is fresh on its first use only, in
+        whichever of them that is.
+        """
         with self._world.lock:
-            backend = _backend(service, self._world.account, region)
+            place, backend = _backend(service, self._world.account, region)
+            if (service, place) in self._done:
+                return
+            # Also of what making it ready needs of itself.
+            self._done.add((service, place))
             match service:
                 case "ec2":
                     self._prepare_ec2(backend, region)
@@ -38,7 +44,6 @@ class Regions:
                 case _:
                     pass
             self._inventory.remember(service, backend)
-            self._done.add((service, region))
 
     def _prepare_ec2(self, backend: Any, region: str) -> None:
         from moto.ec2.utils import filter_dict_attribute_mapping
@@ -47,15 +52,19 @@ class Regions:
         if region.startswith(_PREFIX):
             images.seed_images(backend)
         # The key AWS itself keeps for encrypted volumes: a fresh account has it as soon as it is needed.
-        backend._create_default_encryption_key()
-        self._inventory.remember("kms", _backend("kms", self._world.account, region))
+        self.prepare("kms", region)
+        _, keys = _backend("kms", self._world.account, region)
+        with self._inventory.remembering("kms", keys):
+            backend._create_default_encryption_key()
         launch.install(self._world, self._fleet, backend)
         self._consistency.install(backend)
 
 
-def _backend(service: str, account: str, region: str) -> Any:
+def _backend(service: str, account: str, region: str) -> tuple[str, Any]:
+    """Where the service's things of this region are kept, the region itself or its partition, and the backend."""
     from moto.backends import get_backend
     from moto.utilities.utils import get_partition
 
     by_region = get_backend(service)[account]
-    return by_region[region if region in by_region.regions else get_partition(region)]
+    place = region if region in by_region.regions else get_partition(region)
+    return place, by_region[place]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 EMPTY = {"resources": [], "machines": []}
 ASSUME = {"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com.cn"}, "Action": "sts:AssumeRole"}
 TRUST = json.dumps({"Version": "2012-10-17", "Statement": [ASSUME]})
@@ -16,6 +18,34 @@ def test_a_fresh_account_is_empty_also_after_reading(cloud, boto):
     boto("sts").get_caller_identity()
     boto("ssm").describe_parameters()
     assert cloud.status() == EMPTY
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "eu-central-1", "cn-north-1"])
+def test_reading_another_region_makes_nothing(cloud, boto, region):
+    boto("ssm", region=region).get_parameters_by_path(Path="/aws/service/ami-amazon-linux-latest")
+    boto("ssm", region=region).describe_parameters()
+    boto("ec2", region=region).describe_images(Owners=["amazon"])
+    boto("iam", region=region).list_policies()
+    boto("kms", region=region).list_aliases()
+    assert cloud.status() == EMPTY
+
+
+@pytest.mark.parametrize("first", ["cn-northwest-1", "cn-north-1"])
+def test_what_is_global_is_seen_whichever_region_signed_for_it(cloud, boto, first):
+    (second,) = {"cn-northwest-1", "cn-north-1"} - {first}
+    boto("iam", region=first).create_role(RoleName="r", AssumeRolePolicyDocument=TRUST)
+    assert boto("iam", region=second).list_roles()["Roles"]
+    assert cloud.status()["resources"] == ["iam:roles:" + _role_id(boto)]
+
+
+def test_a_key_that_was_there_before_ec2_is_seen(cloud, boto):
+    key = boto("kms", region="us-west-2").create_key()["KeyMetadata"]["KeyId"]
+    boto("ec2", region="us-west-2").describe_vpcs()
+    assert cloud.status()["resources"] == [f"kms:keys:{key}"]
+
+
+def _role_id(boto) -> str:
+    return boto("iam").get_role(RoleName="r")["Role"]["RoleId"]
 
 
 def test_everything_of_a_stack_is_seen_and_gone_again(cloud, boto, ec2, until):
