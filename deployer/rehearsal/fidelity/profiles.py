@@ -26,11 +26,22 @@ class ProfileRule:
         """The rule."""
         if call.is_("ec2", "RunInstances"):
             self._check(call)
+        if call.is_("iam", "RemoveRoleFromInstanceProfile"):
+            self._check_role(call)
         reply = proceed(call)
         if call.is_("iam", "AddRoleToInstanceProfile") and reply.status == 200:
             ready = self._world.clock.monotonic() + self._world.options.profile_lag_seconds
             self._world.profiles_ready[call.form.get("InstanceProfileName", "")] = ready
         return reply
+
+    def _check_role(self, call: Call) -> None:
+        """Moto breaks on a role that is not in the profile, as it is when the reply to the first call was lost."""
+        from moto.utilities.utils import get_partition
+
+        name, role = call.form.get("InstanceProfileName"), call.form.get("RoleName")
+        profile = find_profile(self._world.account, get_partition(call.region), name, None)
+        if profile is not None and role not in [member.name for member in profile.roles]:
+            raise Refusal("NoSuchEntity", f"The role with name {role} cannot be found.", 404)
 
     def _check(self, call: Call) -> None:
         name, arn = call.form.get("IamInstanceProfile.Name"), call.form.get("IamInstanceProfile.Arn")

@@ -63,6 +63,18 @@ def test_a_policy_comes_back_as_it_was_written(iam, role):
     assert iam.get_role_policy(RoleName=role, PolicyName="p")["PolicyDocument"] == document
 
 
+def test_a_role_is_taken_out_of_its_profile_once(iam, role, refused):
+    iam.create_instance_profile(InstanceProfileName="ip")
+    both = {"InstanceProfileName": "ip", "RoleName": role}
+    assert refused(iam.remove_role_from_instance_profile, **both) == "NoSuchEntity"
+    iam.add_role_to_instance_profile(**both)
+    iam.remove_role_from_instance_profile(**both)
+    assert refused(iam.remove_role_from_instance_profile, **both) == "NoSuchEntity"
+    absent = both | {"InstanceProfileName": "none"}
+    assert refused(iam.remove_role_from_instance_profile, **absent) == "NoSuchEntity"
+    assert refused(iam.remove_role_from_instance_profile, **both | {"RoleName": "none"}) == "NoSuchEntity"
+
+
 def test_a_role_goes_last(iam, role, refused):
     iam.put_role_policy(RoleName=role, PolicyName="p", PolicyDocument=_policy("*"))
     iam.create_instance_profile(InstanceProfileName="ip")

@@ -56,6 +56,15 @@ def test_e3_states_take_no_time(ec2):
     ec2.start_instances(InstanceIds=[made])
 
 
+def test_a_role_that_is_not_in_its_profile_cannot_be_taken_out(plain_moto):
+    iam = plain_moto("iam")
+    iam.create_role(RoleName="r", AssumeRolePolicyDocument="{}")
+    iam.create_instance_profile(InstanceProfileName="ip")
+    # It dies of ValueError.
+    with pytest.raises(ConnectionClosedError):
+        iam.remove_role_from_instance_profile(InstanceProfileName="ip", RoleName="r")
+
+
 def test_e4_a_group_in_use_can_be_deleted(ec2):
     group = ec2.create_security_group(GroupName="g", Description="d")["GroupId"]
     _run(ec2, SecurityGroupIds=[group])
