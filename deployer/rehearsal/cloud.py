@@ -177,5 +177,9 @@ def _through_wsgi(app: Any, environ: dict[str, Any]) -> Reply:
     body = b"".join(app(environ, start_response))
     status, headers = started[0]
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
-    others = tuple((n, v) for n, v in headers if n.lower() not in ("content-type", "content-length", "date", "server"))
+    ours = {"content-type", "date", "server"}
+    if environ["REQUEST_METHOD"] != "HEAD":
+        # The answer to HEAD has the length of a body that is not sent.
+        ours.add("content-length")
+    others = tuple((n, v) for n, v in headers if n.lower() not in ours)
     return Reply(int(status.split()[0]), kind, body, others)

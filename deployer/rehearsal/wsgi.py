@@ -41,10 +41,16 @@ class _Handler(BaseHTTPRequestHandler):
         status, headers = started[0]
         code, _, reason = status.partition(" ")
         self.send_response_only(int(code), reason)
+        length = str(len(content))
         for name, value in headers:
-            if name.lower() not in ("content-length", "connection"):
-                self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
+            match name.lower():
+                case "content-length" if self.command == "HEAD":
+                    length = value
+                case "content-length" | "connection":
+                    pass
+                case _:
+                    self.send_header(name, value)
+        self.send_header("Content-Length", length)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
