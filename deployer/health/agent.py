@@ -11,6 +11,7 @@ from deployer.errors import AwsError, BootstrapError
 from deployer.events import Emit, Event, Json
 from deployer.health.base import Observation
 from deployer.health.console import AgentLine, ConsoleReader
+from deployer.health.unreadable import unreadable
 
 #: Boot, driver, image pull, the hub's listing and the first completion, with room. Seconds.
 BASE_SECONDS = 900.0
@@ -62,7 +63,7 @@ class AgentPhases:
         try:
             text = self._console()
         except AwsError as error:
-            return Observation("waiting", f"the console cannot be read: {error.message}", error)
+            return unreadable("the console", error)
         if keys := from_console(text):
             self.facts = replace(self.facts, host_keys=tuple(keys))
         for line in self._reader.read(text):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from deployer.errors import AwsError, NotHealthyError
 from deployer.health.base import Observation
+from deployer.health.unreadable import unreadable
 
 _ENDED = ("shutting-down", "terminated", "stopping", "stopped")
 
@@ -26,7 +27,7 @@ class InstanceRunning:
         try:
             seen = self._describe()
         except AwsError as error:
-            return Observation("waiting", error.message, error)
+            return unreadable("the instance's state", error)
         match seen.partition(":")[0].strip():
             case "running":
                 return Observation("passed", seen)

@@ -86,7 +86,8 @@ def metadata_hops(deployment: Deployment) -> int:
 def launch_digest(deployment: Deployment, public_key: str | None) -> str:
     """sha256 hex, 16 characters, of everything an instance gets once and keeps.
 
-    Left out on purpose: lifetime, tags and fallbacks (no reason for another instance), the resolved image id (a new
+    The ttl is among it: the timer on the instance cannot be changed from here. So are the user's tags, which are set in
+    the creating call. Left out on purpose: fallbacks (no reason for another instance), the resolved image id (a new
     release of the image is not a change of the spec), generation.
     """
     from deployer.render.agent_config import LaunchFacts, agent_config
@@ -100,6 +101,8 @@ def launch_digest(deployment: Deployment, public_key: str | None) -> str:
     )
     launch: dict[str, Any] = {
         "instance": spec.instance.model_dump(mode="json", exclude={"fallbacks"}),
+        "ttl": spec.lifetime.ttl,
+        "tags": spec.tags,
         "network": spec.network.model_dump(mode="json"),
         "root_volume_gib": deployment.root_volume_gib,
         "metadata_hops": metadata_hops(deployment),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from types import TracebackType
@@ -59,6 +60,8 @@ class Lease:
         self._number = 0
         self._since = 0.0
         self._expires_at = 0.0
+        #: Names of lease parameters that could not be deleted.
+        self.remains: list[str] = []
         self._stop = threading.Event()
         self._lost: str | None = None
         self._thread: threading.Thread | None = None
@@ -82,12 +85,7 @@ class Lease:
         with self._renewing:
             if self._lost is not None:
                 return
-        try:
-            parameters.delete(self._aws, self._name(self._number))
-        except DeployerError as late:
-            if error is None:
-                raise
-            self._emit(Event("warning", {"message": f"the lease was not given back: {late.message}", "hint": None}))
+        self._drop(self._number)
 
     def check(self) -> None:
         """Raise LockedError when the lease is not ours any more. Called before writes and in every wait."""
@@ -150,8 +148,22 @@ class Lease:
         self._number = number
         for old in holds:
             if old.number < number:
-                parameters.delete(self._aws, self._name(old.number))
+                self._drop(old.number)
         return True
+
+    def _drop(self, number: int) -> None:
+        """Delete a lease parameter; one that stays expires, so that is told and never stops the work itself."""
+        try:
+            parameters.delete(self._aws, self._name(number))
+        except DeployerError as error:
+            self.remains.append(self._name(number))
+            text = f"the lease {self._name(number)} could not be deleted: {error.message}"
+            self._emit(Event("warning", {"message": text, "hint": error.hint}))
+            if number == self._number:
+                # What cannot be deleted can still be given up, so that nobody waits for it.
+                self._expires_at = 0.0
+                with suppress(DeployerError):
+                    parameters.overwrite(self._aws, self._name(number), self._value())
 
     def _renew_forever(self) -> None:
         while not self._stop.wait(RENEW_SECONDS):

@@ -90,21 +90,30 @@ def tear_down(op: Operation) -> tuple[str, ...]:
     record = seen.observed.record
     if record is None and not seen.ours():
         return ()
+    work = _Work(op, record)
     if record is not None and record.phase != "deleting":
-        record = op.write(replace(record, phase="deleting"))
+        _mark_deleting(work, record)
     if record is not None and record.intent is not None and not launch_shows(record, seen.observed):
         # First of all: an instance that shows late would hold everything that it uses.
         wait_for_launch(op, record.intent)
         seen = look(op)
-    work = _Work(op, record)
     _delete_all(work, seen)
     remaining = _until_nothing_is_left(work, seen)
     if record is not None and not remaining:
         work.delete("stack-record", op.names.record, lambda: records.delete(op.aws, op.names))
-        remaining = [f"stack-record {op.names.record}"] if work.problems else []
+        name = f"stack-record {op.names.record}"
+        remaining = [] if name in work.deleted else [name]
     if remaining:
         raise _incomplete(work, remaining)
     return tuple(work.deleted)
+
+
+def _mark_deleting(work: _Work, record: Record) -> None:
+    """Say in the record that it goes away; what costs money must go also when that cannot be written."""
+    try:
+        work.record = work.op.write(replace(record, phase="deleting"))
+    except AwsError as error:
+        work.problems.append(error)
 
 
 def _named(seen: Observed) -> list[tuple[str, Any]]:

@@ -10,7 +10,14 @@ from deployer.aws import errors
 from deployer.aws.names import Names
 from deployer.clock import Clock
 from deployer.decide.types import Deployment
-from deployer.errors import AwsError, BootstrapError, DeployerError, InterruptedByUser, NotHealthyError
+from deployer.errors import (
+    AwsError,
+    BootstrapError,
+    DeployerError,
+    InterruptedByUser,
+    NotHealthyError,
+    TeardownIncomplete,
+)
 from deployer.events import Emit, Event
 from deployer.settings import Settings
 from deployer.spec.models import Ec2Stack
@@ -117,6 +124,12 @@ class Ec2Target:
         start = self._clock.monotonic()
         with _for_people(), self._operation(stack, "down") as op:
             deleted = tear_down(op)
+        if op.lease.remains:
+            raise TeardownIncomplete(
+                f"still there of stack {stack}: {', '.join(op.lease.remains)}",
+                where=stack,
+                hint=f"allow ssm:DeleteParameter, then `deployer down {stack}` again",
+            )
         result = DownResult(stack, deleted, (), round(self._clock.monotonic() - start, 3))
         self._emit(
             Event(

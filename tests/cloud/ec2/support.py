@@ -42,7 +42,7 @@ endpoint:
 lifetime:
   ttl: {ttl}
 tags:
-  team: research
+  team: {team}
 """
 
 _session = boto3.Session(aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY)
@@ -53,6 +53,7 @@ DEFAULTS: dict[str, Any] = {
     "fallbacks": "g5.2xlarge",
     "context": 4096,
     "ttl": "8h",
+    "team": "research",
 }
 
 

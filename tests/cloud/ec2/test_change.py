@@ -56,11 +56,15 @@ def test_the_first_one_stays_to_be_looked_at_when_it_is_ill(operator: Any, refus
     assert operator.up().instance_id == one["InstanceId"]
 
 
-def test_a_lifetime_or_a_tag_is_no_reason_for_another_instance(operator: Any) -> None:
+def test_a_lifetime_or_a_tag_reaches_the_instance_that_serves(operator: Any) -> None:
     first = operator.up()
     second = operator.up(ttl="9h")
-    assert second.instance_id == first.instance_id
-    assert second.changes == 1
+    [one] = operator.instances()
+    assert one["InstanceId"] == second.instance_id != first.instance_id
+    assert any(tag["Key"] == "deployer:expires-at" for tag in one["Tags"])
+    operator.up(ttl="9h", team="blue")
+    [one] = operator.instances()
+    assert {"Key": "team", "Value": "blue"} in one["Tags"]
 
 
 def test_rules_changed_by_hand_are_repaired(operator: Any, boto: Callable[..., Any]) -> None:
