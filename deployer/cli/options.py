@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from deployer.errors import UsageError
 from deployer.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,9 +37,14 @@ def set_option(command: F) -> F:
 
 
 def make_settings(region: str | None = None, profile: str | None = None, overrides: tuple[str, ...] = ()) -> Settings:
-    """Settings from the environment and these flags. Raises UsageError on an override without `=`.
+    """Settings from the environment and these flags. Raises UsageError on an override without `=`, or no such region.
 
     `--region` counts more than the region in a spec, the environment counts less.
     """
+    if region:
+        from deployer.spec.names import unknown_region
+
+        if why := unknown_region(region):
+            raise UsageError(why, where="--region", hint="deployer ls --region cn-northwest-1")
     overrides = (*overrides, f"region={region}") if region else overrides
     return Settings.from_env(os.environ, region=region, profile=profile, overrides=overrides)
