@@ -8,6 +8,7 @@ import pytest
 from deployer.render.program import PACKAGE, make
 from tests.unit.agent.box import Box
 from tests.unit.agent.servers import FileServer, Metadata
+from tests.unit.agent.weights_phase import Run
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +37,8 @@ def files() -> Iterator[FileServer]:
 def metadata() -> Iterator[Metadata]:
     with Metadata() as server:
         yield server
+
+
+@pytest.fixture
+def run(box: Box) -> Run:
+    return Run(box)

@@ -2,68 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import shutil
 from pathlib import Path
-from typing import Any
-from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from deployer.agent import download, web, weights
-from deployer.agent.config import Config
-from deployer.agent.console import Console, Phase
-from deployer.agent.protocol import AgentFailure, decode_line
-from deployer.agent.stop import Stop
+from deployer.agent import download
 from tests.unit.agent.box import Box
 from tests.unit.agent.servers import FileServer, Metadata, Served
-
-BODY = b"GGUF" + os.urandom(400_000)
-SHA = hashlib.sha256(BODY).hexdigest()
-OTHER = b"GGUF" + os.urandom(400_000)
-
-
-class Run:
-    """The weights phase alone, in this process, on a box's configuration."""
-
-    def __init__(self, box: Box) -> None:
-        self.box = box
-        self.failure: AgentFailure | None = None
-
-    def __call__(self) -> dict[str, Any]:
-        """The phase's last line."""
-        config = Config(self.box.config, {"DEPLOYER_AGENT_ROOT": str(self.box.root)})
-        console = Console(config.console)
-        try:
-            with Phase(console, "weights") as phase:
-                weights.obtain(config, phase, Stop())
-        except AgentFailure as failure:
-            self.failure = failure
-        last = decode_line(self.box.console().splitlines()[-1])
-        assert last is not None
-        return last
-
-    def failed(self) -> dict[str, Any]:
-        line = self()
-        assert line["state"] == "failed"
-        assert not self.box.weights.exists()
-        return line
-
-    def done(self) -> dict[str, Any]:
-        line = self()
-        assert line["state"] == "done", line
-        assert self.box.weights.read_bytes() == BODY
-        assert line["detail"]["sha256"] == SHA
-        left = {path.name for path in self.box.weights.parent.iterdir()}
-        assert left == {"m.gguf", "m.gguf.json"}
-        return line
-
-
-@pytest.fixture
-def run(box: Box) -> Run:
-    return Run(box)
+from tests.unit.agent.weights_phase import BODY, OTHER, SHA, Run
 
 
 def offsets(files: FileServer) -> list[str | None]:
@@ -252,110 +200,9 @@ def test_unusable_sources(box: Box, run: Run, url: str) -> None:
     assert run.failed()["code"] == "weights_download"
 
 
-class TestUnreachable:
-    """A host that has no address, refuses or is behind a proxy that lets nothing out. Pauses are as on an instance."""
-
-    @pytest.fixture(autouse=True)
-    def pauses(self, box: Box, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-        asked: list[float] = []
-        monkeypatch.setattr(Stop, "pause", lambda _, seconds: asked.append(seconds) if seconds else None)
-        box.config["deadlines"]["retry_s"] = 0.5
-        return asked
-
-    @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://nowhere.invalid/x"])
-    def test_one_quick_retry_then_the_next_source(
-        self, box: Box, files: FileServer, run: Run, pauses: list[float], url: str
-    ) -> None:
-        files.files["/file"] = Served(BODY)
-        box.sources(url, files.url + "/file")
-        run.done()
-        assert pauses == [1.0]
-
-    def test_the_last_source_gets_little_more(self, box: Box, run: Run, pauses: list[float]) -> None:
-        box.sources(
-            "http://nowhere.invalid/x", "http://127.0.0.1:9/x", listing="http://127.0.0.1:9/l", kind="modelscope"
-        )
-        line = run.failed()
-        assert line["code"] == "weights_download"
-        assert "urlopen error" in line["message"]
-        assert sum(pauses) <= 7
-
-    def test_a_proxy_that_refuses(
-        self, box: Box, files: FileServer, run: Run, pauses: list[float], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(web, "_OUTSIDE", build_opener(ProxyHandler({"https": files.url})))
-        box.sources("https://nowhere.invalid/x")
-        assert "Tunnel connection failed" in run.failed()["message"]
-        assert sum(pauses) <= 3
-
-    def test_a_wrong_file_is_final_and_said_first(
-        self, box: Box, files: FileServer, run: Run, pauses: list[float]
-    ) -> None:
-        files.files["/file"] = Served(OTHER)
-        box.config["weights"]["sha256"] = SHA
-        box.sources("http://nowhere.invalid/x", files.url + "/file")
-        line = run.failed()
-        assert line["code"] == "weights_checksum"
-        assert line["message"].startswith(files.url + "/file: sha256 is")
-        assert files.count("/file") == 1
-        assert pauses == [1.0]
-
-    def test_a_begun_file_is_worth_waiting_for(
-        self, box: Box, files: FileServer, run: Run, pauses: list[float]
-    ) -> None:
-        files.files["/other"] = Served(BODY)
-        box.sources("http://127.0.0.1:9/x", files.url + "/other")
-        part = Path(f"{box.weights}.part")
-        part.parent.mkdir(parents=True)
-        part.write_bytes(BODY[:100_000])
-        Path(f"{part}.json").write_text(json.dumps({"url": "http://127.0.0.1:9/x", "total": len(BODY)}))
-        run.done()
-        assert len(pauses) == download.TRIES - 1
-
-
 def test_no_source_at_all(box: Box, run: Run) -> None:
     box.sources()
     assert run.failed()["code"] == "weights_download"
-
-
-class TestListing:
-    def test_its_digest_pins(self, box: Box, files: FileServer, run: Run) -> None:
-        files.files["/file"] = Served(BODY)
-        listing = files.listing({"Name": "x", "Path": "x"}, {"Path": "m.gguf", "Size": len(BODY), "Sha256": SHA})
-        box.sources(files.url + "/file", listing=listing, kind="modelscope")
-        assert run.done()["detail"]["pinned_by"] == "listing"
-
-    def test_another_file_than_listed(self, box: Box, files: FileServer, run: Run) -> None:
-        files.files["/file"] = Served(OTHER)
-        listing = files.listing({"Name": "m.gguf", "Size": len(BODY), "Sha256": SHA})
-        box.sources(files.url + "/file", listing=listing, kind="modelscope")
-        assert run.failed()["code"] == "weights_checksum"
-
-    def test_another_size_is_seen_before_the_download(self, box: Box, files: FileServer, run: Run) -> None:
-        files.files["/file"] = Served(BODY + b"x")
-        listing = files.listing({"Name": "m.gguf", "Size": len(BODY), "Sha256": SHA})
-        box.sources(files.url + "/file", listing=listing, kind="modelscope")
-        assert run.failed()["code"] == "weights_checksum"
-        assert Path(f"{box.weights}.part").stat().st_size == 0
-
-    def test_it_contradicts_the_spec(self, box: Box, files: FileServer, run: Run) -> None:
-        files.files["/file"] = Served(OTHER)
-        box.config["weights"]["sha256"] = SHA
-        listing = files.listing({"Name": "m.gguf", "Size": 1, "Sha256": hashlib.sha256(OTHER).hexdigest()})
-        box.sources(files.url + "/file", listing=listing, kind="modelscope")
-        assert run.failed()["code"] == "weights_checksum"
-        assert files.count("/file") == 0
-
-    @pytest.mark.parametrize("body", [b"{}", b"<html>", b'{"Data":{"Files":[]}}', b'{"Data":null}', None])
-    def test_without_a_usable_one_it_goes_on_and_says_so(
-        self, box: Box, files: FileServer, run: Run, body: bytes | None
-    ) -> None:
-        files.files["/file"] = Served(BODY)
-        if body is not None:
-            files.files["/listing"] = Served(body)
-        box.sources(files.url + "/file", listing=files.url + "/listing", kind="modelscope")
-        assert run.done()["detail"]["pinned_by"] is None
-        assert "listing cannot be used" in box.console()
 
 
 class TestFileSource:
