@@ -105,6 +105,8 @@ def _product_env(state_dir: Path, ssh_port: int, weights_url: str) -> dict[str, 
         "DEPLOYER_HOME": str(state_dir / "home"),
         "DEPLOYER_SET": f"engine.runtime=process;access.port={ssh_port}",
         "DEPLOYER_MIRROR_MODELSCOPE": weights_url,
+        # The second hub has nothing (404): what fails at the first is seen to fail, and no machine asks the real one.
+        "DEPLOYER_MIRROR_HF": weights_url,
         "DEPLOYER_MY_CIDR": "127.0.0.0/8",
     }
 
