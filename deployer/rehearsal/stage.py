@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
-import tempfile
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deployer.rehearsal import sandbox
+from deployer.rehearsal import leftovers, sandbox
+from deployer.rehearsal.leftovers import Claim
 from deployer.rehearsal.product import Product, environment
 from deployer.rehearsal.sandbox import SandboxInfo
 
 
 @dataclass(frozen=True)
 class Stage:
-    """directory holds all of it. product runs commands in it. target: the spec's."""
+    """claim: the directory that holds all of it. product runs commands in it. target: the spec's."""
 
-    directory: Path
+    claim: Claim
     info: SandboxInfo
     product: Product
     substitutions: tuple[str, ...]
+
+    @property
+    def directory(self) -> Path:
+        """Where all of it is."""
+        return self.claim.directory
 
     def ask(self, path: str) -> Any:
         """GET of the sandbox's control interface, as JSON."""
@@ -36,15 +40,19 @@ class Stage:
     def strike(self, *, keep: bool) -> None:
         """Stop the sandbox with every machine, and remove the directory unless it is kept."""
         sandbox.stop(self.info.state_dir)
-        if not keep:
-            shutil.rmtree(self.directory, ignore_errors=True)
+        self.claim.release(keep=keep)
 
 
 def build(*, target: str, machines: str, own_environ: Mapping[str, str]) -> Stage:
-    """Start a private sandbox. target: `ec2` or `local`, which decides what the product must be told."""
-    directory = Path(tempfile.mkdtemp(prefix="deployer-rehearsal-"))
+    """Start a private sandbox. target: `ec2` or `local`, which decides what the product must be told.
+
+    What rehearsals that were killed have left is taken away first.
+    """
+    leftovers.sweep(own_environ)
+    claim = Claim()
+    directory = claim.directory
     try:
-        info = sandbox.start(directory / "sandbox", machines=machines, parent_pid=os.getpid())
+        info = sandbox.start(directory / leftovers.SANDBOX, machines=machines, parent_pid=os.getpid())
         given = dict(info.env)
         substitutions = list(info.substitutions)
         if target == "local":
@@ -52,10 +60,10 @@ def build(*, target: str, machines: str, own_environ: Mapping[str, str]) -> Stag
             substitutions = ["the weights are a synthetic model of a few MB; this machine itself is real"]
         product = Product(environment(own_environ, given), Path.cwd())
     except BaseException:
-        sandbox.stop(directory / "sandbox")
-        shutil.rmtree(directory, ignore_errors=True)
+        sandbox.stop(directory / leftovers.SANDBOX)
+        claim.release(keep=False)
         raise
-    return Stage(directory, info, product, tuple(substitutions))
+    return Stage(claim, info, product, tuple(substitutions))
 
 
 def _local_settings(directory: Path) -> dict[str, str]:

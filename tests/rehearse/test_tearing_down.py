@@ -9,7 +9,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from tests.rehearse.support import ROOT, TIMEOUT_SECONDS, events_of, program
+from tests.support.waiting import until
 
 SPEC = "stacks/g5-27b-mtp.yaml"
 
@@ -77,6 +80,41 @@ def test_ctrl_c_tears_down(tmp_path: Path) -> None:
     assert events_of(out)[-1]["ok"] is False
     assert json.loads(err.splitlines()[-1])["error"]["code"] == "interrupted"
     assert list(scratch.iterdir()) == [] and _commands_below(scratch) == []
+
+
+@pytest.mark.parametrize("spec", [SPEC, "stacks/local-tiny.yaml"])
+def test_what_a_killed_rehearsal_leaves_the_next_takes_away(tmp_path: Path, spec: str) -> None:
+    scratch = tmp_path / "scratch"
+    environment = _environment(scratch)
+    foreign = {name: scratch / f"deployer-rehearsal-{name}" for name in ("unmarked", "link")}
+    foreign["unmarked"].mkdir()
+    foreign["link"].symlink_to(tmp_path)
+    with subprocess.Popen(
+        program("rehearse", spec, "--json", "--machines", "process"),
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if json.loads(line)["event"] == "up.summary":
+                break
+        process.kill()
+    # The sandbox sees that its rehearsal is gone; what runs on this machine does not.
+    until(lambda: not any("rehearsal.server" in line for line in _commands_below(scratch)), "the end of the sandbox")
+    assert len(list(scratch.iterdir())) == 3
+
+    # One that lives meanwhile is left alone.
+    code = (
+        "from deployer.rehearsal import leftovers; import os; other = leftovers.Claim();"
+        "print(len(leftovers.sweep(os.environ)), [p.name for p in leftovers.sweep(os.environ)]);"
+        "assert other.directory.is_dir(); other.release(keep=False)"
+    )
+    swept = subprocess.run([program()[0], "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert swept.stdout == "1 []\n"
+    assert set(scratch.iterdir()) == set(foreign.values()) and _commands_below(scratch) == []
 
 
 def test_the_temporary_directory_is_where_the_test_looks(tmp_path: Path) -> None:
