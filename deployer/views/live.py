@@ -59,11 +59,13 @@ class LiveView:
                 self._emit_rehearsal(self._board, event)
                 return
             line = line_of(event)
-            said = line.mark + line.text if line else self._last
-            if line is None or said == self._last:
+            if line is None:
+                return
+            self._note(line)
+            said = line.mark + line.text
+            if said == self._last:
                 return
             self._last = said
-            self._note(line)
             if line.mark == "busy":
                 self._start()
             else:

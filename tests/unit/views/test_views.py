@@ -39,7 +39,6 @@ UP = [
 PLAIN = """\
 … create instance deployer-x-instance
 ✔ create instance n (i-1)  1.2 s
-… weights 50 % 1.0 GiB of 2.0 GiB
 ✔ weights 2.0 GiB  1 min 15 s
 ✘ engine failed: bad_flag no
     a
