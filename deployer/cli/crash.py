@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -15,6 +16,13 @@ from deployer.errors import DeployerError
 from deployer.settings import Settings
 
 
+class OutOfSpaceError(DeployerError):
+    """A disk is full: the one that output goes to, or one that state is kept on."""
+
+    code = "disk_full"
+    exit_code = 1
+
+
 class UnexpectedError(DeployerError):
     """A bug, or something no rule covers. The log file it names holds the traceback."""
 
@@ -22,8 +30,14 @@ class UnexpectedError(DeployerError):
     exit_code = 1
 
 
-def unexpected(error: BaseException, environ: Mapping[str, str]) -> UnexpectedError:
-    """Write the traceback under the settings' home (or the temporary directory) and say where."""
+def unexpected(error: BaseException, environ: Mapping[str, str]) -> DeployerError:
+    """Write the traceback under the settings' home (or the temporary directory) and say where.
+
+    A full disk is no bug: it is said as it is.
+    """
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else "where the output goes"
+        return OutOfSpaceError(f"a disk is full: {error.strerror}", where=place, hint="make room, then run it again")
     text = "".join(traceback.format_exception(error))
     head = f"deployer {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n{sys.argv[1:]}\n\n"
     path = _write(head + text, environ)

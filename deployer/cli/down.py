@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import click
 
-from deployer.cli.options import aws_options, json_option, make_settings
-from deployer.cli.resolve import chosen_stack, every_stack
+from deployer.cli.options import aws_options, json_option, lock_wait_option, make_settings
+from deployer.cli.resolve import NoStackError, chosen_stack, every_stack
 from deployer.cli.session import interruptible, open_view
 from deployer.errors import DeployerError, InterruptedByUser, TeardownIncomplete, UsageError
+from deployer.events import Event
+from deployer.settings import Settings
 from deployer.targets.directory import Place
+from deployer.views.base import View
 
 
 @click.command()
 @click.argument("stack", required=False, metavar="[STACK|SPEC]")
 @click.option("--all", "everything", is_flag=True, help="Every stack, here and in the region.")
 @click.option("--yes", is_flag=True, help="Do not ask before --all.")
+@lock_wait_option
 @aws_options
 @json_option
 def down(
-    stack: str | None, region: str | None, profile: str | None, *, everything: bool, yes: bool, as_json: bool
+    stack: str | None,
+    lock_wait: float,
+    region: str | None,
+    profile: str | None,
+    *,
+    everything: bool,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Take a stack away and end only when nothing of it is left.
 
@@ -29,8 +40,23 @@ def down(
         raise UsageError(f"both {stack} and --all were given", hint=f"deployer down {stack}, or deployer down --all")
     settings = make_settings(region, profile)
     with open_view(as_json=as_json) as view:
-        places = every_stack(settings, view, ask=not yes) if everything else [chosen_stack(settings, view, stack)]
+        if everything:
+            places = every_stack(settings, view, ask=not yes, lock_wait=lock_wait)
+        else:
+            places = _the_one(settings, view, stack, lock_wait)
+        if not places:
+            view.emit(Event("down.summary", {"stack": None, "deleted": [], "remaining": [], "seconds": 0.0}))
         _take_away(places)
+
+
+def _the_one(settings: Settings, view: View, stack: str | None, lock_wait: float) -> list[Place]:
+    """The stack that is meant; none when there certainly is none, which is what `down` wants to reach."""
+    try:
+        return [chosen_stack(settings, view, stack, lock_wait=lock_wait)]
+    except NoStackError as nothing:
+        if nothing.everywhere:
+            return []
+        raise
 
 
 def _take_away(places: list[Place]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +30,28 @@ def aws_options(command: F) -> F:
     return click.option("--region", metavar="REGION", help="AWS region, above the spec and the environment.")(command)
 
 
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _in_seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
+    """`90s`, `5m`, `1h` as seconds."""
+    match = re.fullmatch(r"([0-9]{1,6})([smh])", text)
+    if match is None:
+        raise click.BadParameter(f"{text!r} is no duration; write a whole number and a unit: 90s, 5m, 1h", ctx, param)
+    return int(match.group(1)) * _SECONDS[match.group(2)]
+
+
+def lock_wait_option(command: F) -> F:
+    """`--lock-wait`: patience with another operator."""
+    return click.option(
+        "--lock-wait",
+        callback=_in_seconds,
+        metavar="DURATION",
+        default="0s",
+        help="Wait so long (90s, 5m) for another operator who works on the stack in EC2; left out, end with 8 at once.",
+    )(command)
+
+
 def set_option(command: F) -> F:
     """`--set KEY=VALUE`, repeatable: change a value of the spec for this call."""
     return click.option(
@@ -42,9 +65,15 @@ def make_settings(region: str | None = None, profile: str | None = None, overrid
     `--region` counts more than the region in a spec, the environment counts less.
     """
     if region:
-        from deployer.spec.names import unknown_region
-
-        if why := unknown_region(region):
-            raise UsageError(why, where="--region", hint="deployer ls --region cn-northwest-1")
+        _check_region(region, "--region")
+    elif given := os.environ.get("DEPLOYER_REGION"):
+        _check_region(given, "DEPLOYER_REGION")
     overrides = (*overrides, f"region={region}") if region else overrides
     return Settings.from_env(os.environ, region=region, profile=profile, overrides=overrides)
+
+
+def _check_region(name: str, where: str) -> None:
+    from deployer.spec.names import unknown_region
+
+    if why := unknown_region(name):
+        raise UsageError(why, where=where, hint="deployer ls --region cn-northwest-1")

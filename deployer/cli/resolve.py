@@ -9,7 +9,9 @@ from pathlib import Path
 
 import click
 
+from deployer.cli.patience import PatientDirectory
 from deployer.errors import RefusedError, SpecError, UsageError
+from deployer.events import Event
 from deployer.settings import Settings
 from deployer.targets.base import StackStatus
 from deployer.targets.directory import Directory, Found, Place, region_of
@@ -26,6 +28,14 @@ class Named:
     stack: str
     kind: str | None = None
     region: str | None = None
+
+
+class NoStackError(RefusedError):
+    """There is no stack to choose. everywhere: every place was looked at, so that is certain."""
+
+    def __init__(self, message: str, *, everywhere: bool) -> None:
+        super().__init__(message, hint="deployer up SPEC makes one")
+        self.everywhere = everywhere
 
 
 def named_by(argument: str, settings: Settings) -> Named:
@@ -56,29 +66,35 @@ def _from_spec(path: Path, settings: Settings) -> Named:
     return Named(spec.name, spec.target, getattr(spec, "region", None))
 
 
-def chosen_stack(settings: Settings, view: View, argument: str | None) -> Place:
+def chosen_stack(settings: Settings, view: View, argument: str | None, *, lock_wait: float = 0.0) -> Place:
     """The stack that was named; without an argument the only one, or the one picked on the terminal.
 
-    Raises UsageError when there is none, or several and nobody to ask.
+    lock_wait: patience with another operator in seconds. Raises NoStackError when there is none, UsageError when there
+    are several and nobody to ask.
     """
-    directory = Directory(settings, view.emit)
+    directory = PatientDirectory(settings, view.emit, lock_wait)
     if argument is not None:
         named = named_by(argument, settings)
         return directory.place(named.stack, named.kind, named.region)
     found = directory.look()
     match found.stacks:
         case ():
-            raise RefusedError("there is no stack" + _places(settings, found), hint="deployer up SPEC makes one")
+            raise NoStackError("there is no stack" + _places(settings, found), everywhere=not found.notes)
         case (only,):
             return _place(directory, only)
         case several:
             return _place(directory, _pick(several))
 
 
-def every_stack(settings: Settings, view: View, *, ask: bool) -> list[Place]:
-    """All stacks there are. ask: confirm on the terminal first. Raises UsageError when nobody can be asked."""
-    directory = Directory(settings, view.emit)
+def every_stack(settings: Settings, view: View, *, ask: bool, lock_wait: float = 0.0) -> list[Place]:
+    """All stacks there are, with a warning for every place that could not be looked at.
+
+    ask: confirm on the terminal first. Raises UsageError when nobody can be asked.
+    """
+    directory = PatientDirectory(settings, view.emit, lock_wait)
     found = directory.look()
+    for note in found.notes:
+        view.emit(Event("warning", {"message": note}))
     names = ", ".join(status.stack for status in found.stacks)
     if found.stacks and ask:
         if not sys.stdin.isatty():

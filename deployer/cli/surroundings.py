@@ -10,9 +10,11 @@ from types import FrameType
 
 
 def open_streams() -> None:
-    """Make stdout and stderr usable: closed ones lead nowhere, and what an encoding lacks is replaced."""
+    """Make the streams usable: closed ones lead nowhere, and what an encoding lacks is replaced."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123 — lives as long as the process
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 — lives as long as the process
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):

@@ -198,6 +198,8 @@ def _down(fields: Fields) -> Line:
     deleted, remaining = fields.get("deleted"), fields.get("remaining")
     if isinstance(remaining, list) and remaining:
         return Line("fail", f"{stack}: still there", "summary", tuple(str(r) for r in remaining))
+    if not stack:
+        return Line("skip", "nothing to take away", "summary")
     if isinstance(deleted, list) and deleted:
         return Line("done", f"{stack} is gone, {len(deleted)} resources deleted{_took(fields)}", "summary")
     return Line("skip", f"{stack}: nothing of it exists", "summary")

@@ -98,3 +98,67 @@ def test_a_reader_that_leaves_early_is_no_error(deployer) -> None:
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", [["down"], ["down", "--all"]])
+def test_a_closed_stdin_is_nobody_to_ask(command, deployer) -> None:
+    for name in ("one", "two"):
+        (deployer.directory / "home/stacks" / name).mkdir(parents=True)
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *program(*command)],
+        env={**os.environ, **deployer.env},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "one" in done.stderr and "unexpected" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [["ls"], ["--help"], ["completion", "bash"]])
+def test_a_full_disk_is_said_as_it_is(command, deployer) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            program(*command),
+            env={**os.environ, **deployer.env},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "error: a disk is full" in done.stderr and "unexpected" not in done.stderr
+
+
+@pytest.mark.parametrize("sink", ["/dev/full", "gone", "closed"])
+def test_taking_away_goes_on_when_nobody_reads(sink, deployer) -> None:
+    (deployer.directory / "home/stacks/one").mkdir(parents=True)
+    redirection = {"/dev/full": ">/dev/full", "gone": "| true", "closed": ">&-"}[sink]
+    done = subprocess.run(
+        ["bash", "-c", f'set -o pipefail; "$@" {redirection}', "bash", *program("down", "one")],
+        env={**os.environ, **deployer.env},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list((deployer.directory / "home/stacks").iterdir()) == []
+
+
+@pytest.mark.parametrize("region", ["cn-mars-1", "cn-northwst-1", "us-moon-9"])
+@pytest.mark.parametrize("command", [["ls"], ["down", "demo"], ["tunnel", "demo"]])
+def test_a_region_of_the_right_form_must_exist_too(deployer, command, region) -> None:
+    for ran in (deployer(*command, "--region", region), deployer(*command, DEPLOYER_REGION=region)):
+        assert ran.code == 2
+        assert f'no AWS partition has a region "{region}"' in ran.err and "cn-northwest-1" in ran.err
+    assert 'did you mean "cn-northwest-1"?' in deployer("ls", "--region", "cn-northwst-1").err
+    assert "where: DEPLOYER_REGION" in deployer("ls", DEPLOYER_REGION=region).err
+
+
+@pytest.mark.parametrize("command", ["up", "down"])
+def test_a_wait_needs_its_unit(deployer, command) -> None:
+    ran = deployer(command, "demo", "--lock-wait", "5")
+    assert ran.code == 2 and "90s, 5m, 1h" in ran.err
