@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deployer.access.errors import SshError
+from deployer.errors import AwsError
 from deployer.health.base import Observation
 from deployer.health.client import EngineClient, Refused, TimedOut
+from deployer.health.unreadable import unreadable
 
 
 class PortAnswers:
@@ -36,6 +38,8 @@ class PortAnswers:
             reply = self._client.health()
         except SshError as error:
             return Observation("waiting" if error.passing else "failed", error.message, error)
+        except AwsError as error:
+            return unreadable("the instance's address", error)
         match reply:
             case Refused(text) | TimedOut(text):
                 return Observation("waiting", text)

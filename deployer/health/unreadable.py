@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from deployer.aws import errors
-from deployer.errors import AwsError, NotHealthyError
+from deployer.errors import AwsError, RefusedError
 from deployer.health.base import Observation
-
-#: Waiting does not change these.
-_FINAL = frozenset({"permission", "credentials"})
 
 
 def unreadable(what: str, error: AwsError) -> Observation:
-    """`what` could not be read. Fails at once when the caller may not ask, and names the action."""
-    text = f"{what} cannot be read: {error.message}"
-    if errors.meaning(error.aws_code) in _FINAL:
-        return Observation("failed", text, NotHealthyError(text, where=error.operation, hint=error.hint))
-    return Observation("waiting", text, error)
+    """`what` could not be read. Fails at once, by a RefusedError that names the action, when AWS refuses for good."""
+    shown = errors.for_person(error)
+    if isinstance(shown, RefusedError):
+        shown.message = f"{what} cannot be read: {shown.message}"
+        return Observation("failed", shown.message, shown)
+    return Observation("waiting", f"{what} cannot be read: {error.message}", error)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from deployer.aws import errors
 from deployer.aws.names import Names
 from deployer.clock import Clock
 from deployer.decide.types import Deployment
@@ -16,6 +15,7 @@ from deployer.errors import (
     DeployerError,
     InterruptedByUser,
     NotHealthyError,
+    RefusedError,
     TeardownIncomplete,
 )
 from deployer.events import Emit, Event
@@ -94,6 +94,7 @@ class Ec2Target:
         from deployer.reconcile.after import fall_back, settle
         from deployer.reconcile.converge import converge
         from deployer.reconcile.engine_image import tell
+        from deployer.targets.ec2_failures import as_shown, with_way_out
         from deployer.targets.ec2_ladder import announce, climb_ladder
 
         start = self._clock.monotonic()
@@ -107,7 +108,13 @@ class Ec2Target:
                 (self._verify or climb_ladder)(op, deployment, done.instance_id)
             except (BootstrapError, NotHealthyError) as error:
                 fall_back(op, done)
-                raise _with_way_out(error, stack, done.instance_id, stays=not done.replaces) from error
+                raise with_way_out(error, stack, done.instance_id, stays=not done.replaces) from error
+            except (AwsError, RefusedError) as error:
+                if done.replaces and isinstance(as_shown(error), RefusedError):
+                    # Nobody may ask whether the new one serves: two that are billed are one too many.
+                    with suppress(DeployerError):
+                        fall_back(op, done)
+                raise
             record = settle(op, done)
             url = announce(op, record)
         result = UpResult(stack, done.plan.changes, url, done.instance_id, round(self._clock.monotonic() - start, 3))
@@ -177,9 +184,10 @@ class Ec2Target:
 
     @contextmanager
     def _operation(self, stack: str, verb: str) -> Iterator[Operation]:
-        """Hold the stack's lease; a Ctrl-C inside says what exists and how to go on."""
+        """Hold the stack's lease; a failed `up` and a Ctrl-C say what exists and how to go on."""
         from deployer.reconcile.lease import Lease
         from deployer.reconcile.operation import Operation
+        from deployer.targets.ec2_failures import what_exists, with_leftovers
 
         aws = self._aws()
         names = Names(stack, self._region)
@@ -190,9 +198,13 @@ class Ec2Target:
                 yield op
         except KeyboardInterrupt:
             raise InterruptedByUser(
-                f"`{verb}` of stack {stack} was interrupted; {_what_exists(op)}",
+                f"`{verb}` of stack {stack} was interrupted; {what_exists(op) or 'it has no record'}",
                 hint=f"`deployer {verb}` again goes on, `deployer down {stack}` removes everything",
             ) from None
+        except (AwsError, RefusedError) as error:
+            if verb != "up":
+                raise
+            raise with_leftovers(error, op) from error
 
 
 @contextmanager
@@ -201,35 +213,9 @@ def _for_people() -> Iterator[None]:
     try:
         yield
     except AwsError as error:
-        shown = errors.for_person(error)
+        from deployer.targets.ec2_failures import as_shown
+
+        shown = as_shown(error)
         if shown is error:
             raise
         raise shown from error
-
-
-def _with_way_out(error: DeployerError, stack: str, instance_id: str, *, stays: bool) -> DeployerError:
-    """The same error; its hint also says what is there now."""
-    if stays:
-        more = (
-            f"{instance_id} is kept so that you can look: `deployer logs {stack}` shows what it said, "
-            f"`deployer down {stack}` removes it"
-        )
-    else:
-        more = f"{instance_id} was removed and the instance that served before still does"
-    error.hint = f"{error.hint}\n{more}" if error.hint else more
-    return error
-
-
-def _what_exists(op: Operation) -> str:
-    from deployer.reconcile import record as records
-
-    with suppress(DeployerError):
-        record = records.read(op.aws, op.names)
-        if record is None:
-            return "it has no record"
-        if record.intent is not None:
-            return f"a launch was begun (attempt {record.intent.attempt}), so there may be an instance"
-        if "instance" in record.ids:
-            return f"its instance is {record.ids['instance']}, its record says {record.phase}"
-        return f"it has no instance, its record says {record.phase}"
-    return "AWS could not be asked what exists"

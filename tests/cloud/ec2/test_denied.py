@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deployer.errors import TeardownIncomplete
+from deployer.errors import RefusedError, TeardownIncomplete
 
 ALWAYS = {"code": "AccessDeniedException", "status": 400, "times": 0}
+DENIED = {"code": "UnauthorizedOperation", "status": 403, "times": 0}
+
+
+def asking(operator: Any) -> Any:
+    """A target that climbs the real health ladder."""
+    target = operator.target()
+    target._verify = None
+    return target
 
 
 def test_down_ends_the_instance_though_no_parameter_may_be_deleted(operator: Any, refused: Callable[..., Any]) -> None:
@@ -29,3 +37,36 @@ def test_up_is_up_though_its_lease_cannot_be_given_back(operator: Any) -> None:
     operator.cloud.faults.clear()
     operator.down()
     assert operator.resources() == []
+
+
+def test_a_console_that_may_not_be_read_ends_up_at_once(operator: Any, refused: Callable[..., Any]) -> None:
+    operator.fault(service="ec2", operation="GetConsoleOutput", **DENIED)
+    error = refused(lambda: asking(operator).up(operator.deployment()))
+    assert isinstance(error, RefusedError)
+    assert "ec2:GetConsoleOutput" in error.message
+    [one] = operator.instances()
+    assert f"{one['InstanceId']} was launched and is billed" in error.hint
+    assert "deployer down demo" in error.hint
+    operator.down()
+    assert operator.resources() == []
+
+
+def test_a_replacement_that_nobody_may_look_at_does_not_stay(operator: Any, refused: Callable[..., Any]) -> None:
+    old = operator.up().instance_id
+    operator.fault(service="ec2", operation="GetConsoleOutput", **DENIED)
+    refused(lambda: asking(operator).up(operator.deployment(context=8192)))
+    assert [one["InstanceId"] for one in operator.instances()] == [old]
+
+
+def test_a_role_that_may_not_be_made_says_what_exists(operator: Any, refused: Callable[..., Any]) -> None:
+    operator.fault(service="iam", operation="CreateRole", code="AccessDenied", status=403, times=0)
+    error = refused(operator.up)
+    assert isinstance(error, RefusedError)
+    assert "iam:CreateRole" in error.message
+    assert "no instance" in error.hint
+    assert "deployer down demo" in error.hint
+
+
+def test_before_anything_is_made_there_is_nothing_to_clean_up(operator: Any, refused: Callable[..., Any]) -> None:
+    operator.fault(service="ec2", operation="DescribeSubnets", **DENIED)
+    assert "deployer down" not in refused(operator.up).hint

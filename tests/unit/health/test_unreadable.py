@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deployer.errors import AwsError, NotHealthyError
+from deployer.errors import AwsError, RefusedError
 from deployer.health.agent import AgentPhases
 from deployer.health.instance import InstanceRunning
+from deployer.health.port import PortAnswers
 
 
 def _raises(code: str):
@@ -16,16 +17,22 @@ def _raises(code: str):
     return ask
 
 
+def _probes(code: str):
+    ask = _raises(code)
+    return AgentPhases(ask, lambda _: None), InstanceRunning(ask), PortAnswers(ask)
+
+
 @pytest.mark.parametrize("code", ["UnauthorizedOperation", "AccessDenied", "ExpiredToken"])
 def test_a_refusal_ends_the_climb_and_names_the_action(code) -> None:
-    for probe in (AgentPhases(_raises(code), lambda _: None), InstanceRunning(_raises(code))):
+    for probe in _probes(code):
         seen = probe.check()
         assert seen.state == "failed"
-        assert isinstance(seen.error, NotHealthyError)
+        assert isinstance(seen.error, RefusedError)
+        assert seen.error.exit_code == 3
         assert seen.error.where == "ec2:GetConsoleOutput"
 
 
 @pytest.mark.parametrize("code", ["RequestLimitExceeded", "InternalError", "InvalidInstanceID.NotFound"])
 def test_trouble_that_passes_is_waited_out(code) -> None:
-    for probe in (AgentPhases(_raises(code), lambda _: None), InstanceRunning(_raises(code))):
+    for probe in _probes(code):
         assert probe.check().state == "waiting"
