@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 
-from deployer.aws import parameters, tags
+from deployer.aws import errors, parameters, tags
 from deployer.aws.names import Names
 from deployer.aws.session import Aws
 from deployer.clock import Clock
-from deployer.errors import DeployerError, LockedError
+from deployer.errors import AwsError, DeployerError, LockedError
 from deployer.events import Emit, Event
 from deployer.reconcile.holder import Holder, is_dead, this_process
 
@@ -47,15 +47,27 @@ def current(aws: Aws, names: Names) -> Hold | None:
 class Lease:
     """A context manager: acquired on entry, deleted on exit, renewed by a thread in between.
 
-    wait_seconds: how long to wait for a living holder before LockedError.
+    wait_seconds: how long to wait for a living holder before LockedError. required: False for an operator who must
+    be able to work without a lease when AWS does not allow to make or renew one, which is then told.
     """
 
-    def __init__(self, aws: Aws, names: Names, clock: Clock, emit: Emit, *, wait_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        aws: Aws,
+        names: Names,
+        clock: Clock,
+        emit: Emit,
+        *,
+        wait_seconds: float = 0.0,
+        required: bool = True,
+    ) -> None:
         self._aws = aws
         self._names = names
         self._clock = clock
         self._emit = emit
         self._wait_seconds = wait_seconds
+        self._required = required
+        self._without = False
         self._me = this_process()
         self._number = 0
         self._since = 0.0
@@ -73,7 +85,11 @@ class Lease:
         return str(self._me)
 
     def __enter__(self) -> Lease:
-        self._acquire()
+        try:
+            self._acquire()
+        except AwsError as error:
+            self._go_without(error)
+            return self
         self._thread = threading.Thread(target=self._renew_forever, name="lease", daemon=True)
         self._thread.start()
         return self
@@ -85,17 +101,28 @@ class Lease:
         with self._renewing:
             if self._lost is not None:
                 return
-        self._drop(self._number)
+        if self._number:
+            self._drop(self._number)
 
     def check(self) -> None:
         """Raise LockedError when the lease is not ours any more. Called before writes and in every wait."""
-        if self._lost is None and self._clock.now() > self._expires_at:
-            self._renew()
+        if not self._without and self._lost is None and self._clock.now() > self._expires_at:
+            try:
+                self._renew()
+            except AwsError as error:
+                self._go_without(error)
         if self._lost is not None:
             raise LockedError(
                 f"the lease on stack {self._names.stack} was lost: {self._lost}",
                 hint="another operator may work on the stack now; `deployer status` shows it",
             )
+
+    def _go_without(self, error: AwsError) -> None:
+        if self._required or errors.meaning(error.aws_code) != "permission":
+            raise error
+        self._without = True
+        text = f"works on stack {self._names.stack} without a lease: {error.message}"
+        self._emit(Event("warning", {"message": text, "hint": error.hint}))
 
     def _acquire(self) -> None:
         start = self._clock.monotonic()

@@ -15,6 +15,7 @@ from deployer.events import Event
 from deployer.reconcile import parallel, steps
 from deployer.reconcile import record as records
 from deployer.reconcile.after import delete_group
+from deployer.reconcile.blind import end_what_is_billed
 from deployer.reconcile.ending import launch_shows, wait_for_launch, wait_terminated
 from deployer.reconcile.observe import Observed, observe
 from deployer.reconcile.operation import Operation
@@ -85,7 +86,12 @@ def tear_down(op: Operation) -> tuple[str, ...]:
 
     Raises TeardownIncomplete with what remains.
     """
-    seen = look(op)
+    try:
+        seen = look(op)
+    except AwsError as error:
+        if errors.meaning(error.aws_code) != "permission":
+            raise
+        raise end_what_is_billed(op, error) from error
     _warn_of_strangers(op, seen.observed)
     record = seen.observed.record
     if record is None and not seen.ours():
@@ -113,7 +119,7 @@ def _mark_deleting(work: _Work, record: Record) -> None:
     try:
         work.record = work.op.write(replace(record, phase="deleting"))
     except AwsError as error:
-        work.problems.append(error)
+        work.op.emit(Event("warning", {"message": f"the record keeps its phase: {error.message}", "hint": error.hint}))
 
 
 def _named(seen: Observed) -> list[tuple[str, Any]]:

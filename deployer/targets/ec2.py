@@ -191,7 +191,15 @@ class Ec2Target:
 
         aws = self._aws()
         names = Names(stack, self._region)
-        lease = Lease(aws, names, self._clock, self._emit, wait_seconds=self._lock_wait_seconds)
+        lease = Lease(
+            aws,
+            names,
+            self._clock,
+            self._emit,
+            wait_seconds=self._lock_wait_seconds,
+            # Nothing that only keeps the books may keep an instance alive.
+            required=verb != "down",
+        )
         op = Operation(aws, names, self._settings, self._clock, self._emit, lease)
         try:
             with lease:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deployer.errors import RefusedError, TeardownIncomplete
+import pytest
+
+from deployer.aws.names import Names
+from deployer.errors import LockedError, RefusedError, TeardownIncomplete
+from deployer.events import ignore
+from deployer.reconcile.lease import Lease
 
 ALWAYS = {"code": "AccessDeniedException", "status": 400, "times": 0}
 DENIED = {"code": "UnauthorizedOperation", "status": 403, "times": 0}
@@ -70,3 +75,47 @@ def test_a_role_that_may_not_be_made_says_what_exists(operator: Any, refused: Ca
 def test_before_anything_is_made_there_is_nothing_to_clean_up(operator: Any, refused: Callable[..., Any]) -> None:
     operator.fault(service="ec2", operation="DescribeSubnets", **DENIED)
     assert "deployer down" not in refused(operator.up).hint
+
+
+def test_down_takes_everything_though_no_parameter_may_be_written(operator: Any) -> None:
+    operator.up()
+    operator.fault(service="ssm", operation="PutParameter", **ALWAYS)
+    operator.down()
+    assert any("without a lease" in str(warning["message"]) for warning in operator.named("warning"))
+    assert operator.resources() == []
+
+
+def test_down_without_a_lease_still_respects_who_holds_it(operator: Any, refused: Callable[..., Any]) -> None:
+    operator.up()
+    with Lease(operator.aws, Names("demo", "cn-northwest-1"), operator.clock, ignore):
+        operator.fault(service="ssm", operation="PutParameter", **ALWAYS)
+        assert isinstance(refused(operator.down), LockedError)
+    assert len(operator.instances()) == 1
+
+
+@pytest.mark.parametrize(
+    ("service", "operation"),
+    [("ssm", "*"), ("ssm", "GetParameter"), ("iam", "GetRole"), ("ec2", "DescribeVolumes")],
+)
+def test_down_ends_the_instance_though_not_everything_may_be_looked_at(
+    operator: Any, refused: Callable[..., Any], service: str, operation: str
+) -> None:
+    operator.up()
+    operator.fault(service=service, operation=operation, **ALWAYS)
+    error = refused(operator.down)
+    assert isinstance(error, TeardownIncomplete)
+    assert "was ended" in error.message
+    assert f"{service}:" in error.message
+    assert operator.instances() == []
+    operator.cloud.faults.clear()
+    operator.down()
+    assert operator.resources() == []
+
+
+def test_down_of_somebody_who_may_nothing_is_refused(operator: Any, refused: Callable[..., Any]) -> None:
+    operator.up()
+    operator.fault(service="ssm", operation="*", **ALWAYS)
+    operator.fault(service="ec2", operation="DescribeInstances", **DENIED)
+    assert isinstance(refused(operator.down), RefusedError)
+    operator.cloud.faults.clear()
+    assert len(operator.instances()) == 1
