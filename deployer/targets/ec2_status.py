@@ -17,6 +17,7 @@ from deployer.health.client import EngineClient
 from deployer.health.console import ConsoleReader
 from deployer.health.engine import EngineHealth
 from deployer.health.models import ModelListed
+from deployer.health.phases import latest
 from deployer.reconcile.lease import Hold
 from deployer.reconcile.lease import current as current_lease
 from deployer.reconcile.observe import Observed, observe
@@ -57,7 +58,7 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
     console = instance.console(aws, current.id) if current is not None and current.live else ""
     phases: list[Json] = [
         {"phase": line.phase, "state": line.state, "seconds": line.seconds, "message": line.message}
-        for line in {line.phase: line for line in ConsoleReader().read(console)}.values()
+        for line in latest(ConsoleReader().read(console))
     ]
     record = observed.record
     return summary_of(
