@@ -33,6 +33,14 @@ def test_it_names_every_command_and_exit_code(deployer) -> None:
     assert all(f"{code} {meaning}" in text for code, meaning in EXIT_CODES.items())
 
 
+@pytest.mark.parametrize("command", ["sandbox", "completion"])
+def test_examples_keep_their_lines(command, deployer) -> None:
+    shown = deployer(command, "--help").out
+    assert "\b" not in shown and "\\b" not in shown
+    lines = [line.strip() for line in shown.splitlines()]
+    assert "deployer sandbox stop" in lines or any(line.startswith("zsh:") for line in lines)
+
+
 @pytest.mark.parametrize("command", _leaves())
 def test_every_command_explains_itself_and_knows_json(command, deployer) -> None:
     ran = deployer(*command.split(), "--help")
