@@ -14,6 +14,7 @@ SPEC_DIGEST = "deployer:spec-digest"
 LAUNCH_DIGEST = "deployer:launch-digest"
 LAUNCH = "deployer:launch"
 EXPIRES_AT = "deployer:expires-at"
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,16 @@ class TagSet:
         """Key -> value."""
         tags = {**self.user, **more, STACK: self.stack, GENERATION: str(self.generation), SPEC_DIGEST: self.spec_digest}
         if self.expires_at is not None:
-            tags[EXPIRES_AT] = datetime.fromtimestamp(self.expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            tags[EXPIRES_AT] = datetime.fromtimestamp(self.expires_at, UTC).strftime(_TIME)
         return tags
+
+
+def expires_at(tags: Mapping[str, str]) -> float | None:
+    """Seconds since the epoch; None without the tag, or when somebody broke it."""
+    try:
+        return datetime.strptime(tags.get(EXPIRES_AT, ""), _TIME).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def to_aws(tags: Mapping[str, str]) -> list[dict[str, str]]:

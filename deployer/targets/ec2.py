@@ -154,12 +154,11 @@ class Ec2Target:
             return status_of(self._aws(), self._settings, stack)
 
     def list_stacks(self) -> list[StackStatus]:
-        """Every stack that has a record in the region, by name. One call for each ten."""
-        from deployer.reconcile import record as records
-        from deployer.targets.ec2_status import summary_of
+        """Every stack of the region by name: those with a record, and those that only an instance's tag tells of."""
+        from deployer.targets.ec2_status import every_stack
 
         with _for_people():
-            return [summary_of(self._region, stack, record) for stack, record in records.every(self._aws())]
+            return every_stack(self._aws(), self._emit)
 
     def open_access(self, stack: str) -> Access:
         """How to log in to a stack and which port serves there. Raises RefusedError when it is not up."""

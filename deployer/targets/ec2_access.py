@@ -31,18 +31,26 @@ class Access:
     api_key: Callable[[], str]
 
 
+class NotRunningError(RefusedError):
+    """The stack has no instance that runs, or will without an `up`."""
+
+
 def access_to(aws: Aws, settings: Settings, stack: str) -> Access:
-    """Raises RefusedError when the stack is not there, not running, or has not printed its host keys yet."""
+    """Raises NotRunningError when the stack is not there or not running, RefusedError before its host keys are."""
     names = Names(stack, aws.region)
     record = records.read(aws, names)
     if record is None:
-        raise RefusedError(f"there is no stack {stack} in {aws.region}", hint="deployer ls shows what is")
+        raise NotRunningError(
+            f"there is no stack {stack} in {aws.region}, or its record is gone",
+            hint="`deployer ls` shows what is; `deployer up` makes a lost record again",
+        )
     found = instance.by_id(aws, stack, record.ids["instance"]) if "instance" in record.ids else None
     if found is None or found.state != "running":
-        raise RefusedError(
-            f"stack {stack} has no running instance ({found.state if found else record.phase})",
-            hint="`deployer up` brings it back",
-        )
+        state = found.state if found else record.phase
+        text = f"stack {stack} has no running instance ({state})"
+        if state == "pending":
+            raise RefusedError(text, hint="try again in a minute")
+        raise NotRunningError(text, hint="`deployer up` brings it back")
     host_keys = tuple(from_console(instance.console(aws, found.id)))
     if not host_keys:
         raise RefusedError(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 from deployer.access.errors import SshError
 from deployer.access.ssh import connect
 from deployer.access.tunnel import open_tunnel
+from deployer.aws import errors
 from deployer.aws.names import Names
 from deployer.aws.resources import api_key, instance
 from deployer.aws.resources.instance import Instance
 from deployer.aws.session import Aws
-from deployer.errors import DeployerError, RefusedError
-from deployer.events import Json, ignore
+from deployer.aws.tags import expires_at
+from deployer.errors import AwsError, DeployerError, RefusedError
+from deployer.events import Emit, Event, Json, ignore
 from deployer.health.agent import AgentPhases
 from deployer.health.base import Observation, Probe
 from deployer.health.client import EngineClient
@@ -18,6 +24,8 @@ from deployer.health.console import ConsoleReader
 from deployer.health.engine import EngineHealth
 from deployer.health.models import ModelListed
 from deployer.health.phases import latest
+from deployer.reconcile import parallel
+from deployer.reconcile import record as records
 from deployer.reconcile.lease import Hold
 from deployer.reconcile.lease import current as current_lease
 from deployer.reconcile.observe import Observed, observe
@@ -30,19 +38,65 @@ from deployer.targets.ec2_access import ssh_target
 SSH_SECONDS = 5.0
 
 
-def summary_of(region: str, stack: str, record: Record | None, **details: Json) -> StackStatus:
-    """From the record alone; a record that cannot be read still shows, so that it can be taken down."""
+def summary_of(
+    region: str, stack: str, record: Record | None, seen: Instance | None = None, **details: Json
+) -> StackStatus:
+    """From the record; without one, what an instance of the stack shows, so that it can be taken down.
+
+    seen: that instance.
+    """
+    if record is None:
+        return StackStatus(
+            stack=stack,
+            target="ec2",
+            region=region,
+            phase="no record",
+            instance_type=seen.type if seen else None,
+            model=None,
+            created_at=seen.launched_at if seen else None,
+            expires_at=expires_at(seen.tags) if seen else None,
+            details=details,
+        )
     return StackStatus(
         stack=stack,
         target="ec2",
         region=region,
-        phase=record.phase if record else "unknown",
-        instance_type=record.endpoint.instance_type if record else None,
-        model=record.endpoint.model if record else None,
-        created_at=record.created_at if record else None,
-        expires_at=record.expires_at if record else None,
+        phase=record.phase,
+        instance_type=record.endpoint.instance_type,
+        model=record.endpoint.model,
+        created_at=record.created_at,
+        expires_at=record.expires_at,
         details=details,
     )
+
+
+def every_stack(aws: Aws, emit: Emit) -> list[StackStatus]:
+    """Every stack that has a record, or an instance that carries a stack's tag, by name."""
+
+    def tagged() -> dict[str, Instance]:
+        try:
+            return instance.of_every_stack(aws)
+        except AwsError as error:
+            if errors.meaning(error.aws_code) != "permission":
+                raise
+            emit(Event("warning", {"message": f"only records are shown: {error.message}", "hint": error.hint}))
+            return {}
+
+    looks: dict[str, Callable[[], Any]] = {"records": lambda: dict(records.every(aws)), "instances": tagged}
+    seen = parallel.gather(looks)
+    known: dict[str, Record | None] = seen["records"]
+    alone: dict[str, Instance] = {name: one for name, one in seen["instances"].items() if name not in known}
+    found = [_recorded(aws.region, stack, record) for stack, record in known.items()]
+    found += [
+        summary_of(aws.region, stack, None, one, instance_id=one.id, state=one.state) for stack, one in alone.items()
+    ]
+    return sorted(found, key=lambda status: status.stack)
+
+
+def _recorded(region: str, stack: str, record: Record | None) -> StackStatus:
+    """A record that cannot be read shows too, so that it can be taken down."""
+    shown = summary_of(region, stack, record)
+    return shown if record is not None else replace(shown, phase="unknown")
 
 
 def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
@@ -65,6 +119,7 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         aws.region,
         stack,
         record,
+        current,
         generation=record.generation if record else None,
         instance_id=current.id if current else None,
         state=current.state if current else None,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from deployer.aws.session import Aws
-from deployer.aws.tags import GENERATION, LAUNCH, LAUNCH_DIGEST, from_aws, is_ours, stack_filter
+from deployer.aws.tags import GENERATION, LAUNCH, LAUNCH_DIGEST, STACK, from_aws, is_ours, stack_filter
 
 #: States in which an instance is, or may come back to be, ours to keep.
 LIVE = frozenset({"pending", "running", "stopping", "stopped"})
@@ -58,6 +58,18 @@ def client_token(account: str, region: str, stack: str, uid: str, generation: in
 def observe(aws: Aws, stack: str) -> list[Instance]:
     """Every instance that carries the stack's tag, terminated ones too while AWS shows them, oldest first."""
     return _described(aws, stack, Filters=stack_filter(stack))
+
+
+def of_every_stack(aws: Aws) -> dict[str, Instance]:
+    """Stack -> its newest instance that is not terminated, by the tags alone."""
+    filters = [
+        {"Name": "tag-key", "Values": [STACK]},
+        {"Name": "instance-state-name", "Values": sorted(LIVE | {"shutting-down"})},
+    ]
+    pages = list(aws.pages("ec2", "DescribeInstances", "Reservations", Filters=filters))
+    found = [one for group in pages for one in group["Instances"]]
+    tagged = [_instance(one, from_aws(one.get("Tags"))[STACK]) for one in found]
+    return {one.tags[STACK]: one for one in sorted(tagged, key=lambda one: (one.live, one.launched_at, one.id))}
 
 
 def launch_mark(token: str) -> str:
