@@ -35,6 +35,11 @@ class TagSet:
         return tags
 
 
+def changeable(user: Mapping[str, str]) -> dict[str, str]:
+    """The user's tags without those that are ours on the instance, whatever the spec says."""
+    return {key: value for key, value in user.items() if key != "Name" and not key.startswith("deployer:")}
+
+
 def expires_at(tags: Mapping[str, str]) -> float | None:
     """Seconds since the epoch; None without the tag, or when somebody broke it."""
     try:

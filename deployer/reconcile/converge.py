@@ -15,7 +15,7 @@ from deployer.decide.types import Deployment
 from deployer.errors import AwsError, DeployerError
 from deployer.events import Event
 from deployer.reconcile import plan as plans
-from deployer.reconcile import recording, steps
+from deployer.reconcile import recording, steps, tagging
 from deployer.reconcile.apply import supporting
 from deployer.reconcile.desired import ec2_parts
 from deployer.reconcile.ending import wait_visible
@@ -92,6 +92,7 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
             # An interrupted launch had made it, maybe for another version of the spec: look at it like at any other.
             return replace(converge(op, deployment), plan=plan)
         record = launched[0].record
+    record = tagging.bring_up_to_date(op, plan, plans.tag_change(seen.desired, observed, choice), group, record)
     old_groups = tuple(s.name for s in plan.steps if s.kind == "security-group" and s.action == "delete")
     return Converged(plan, record, record.ids["instance"], others, old_groups, observed.record)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from deployer.aws.names import Names
 from deployer.aws.resources.role import canonical, policy_document, trust_document
 from deployer.aws.resources.security_group import Rule
+from deployer.aws.tags import changeable
 from deployer.catalog import partition as partitions
 from deployer.catalog.types import Partition
 from deployer.decide.types import Deployment
@@ -22,6 +23,7 @@ class Desired:
     """public_key: `type base64`, None while the private key is still to be made on this machine.
 
     rules: None when the user brings a security group. launch_digest: changes exactly when the instance must be another.
+    ttl: as in the spec. user_tags: the spec's own tags that can be changed on what exists.
     """
 
     names: Names
@@ -33,6 +35,8 @@ class Desired:
     key_place: str
     trust: str
     policy: str
+    ttl: str | None = None
+    user_tags: Mapping[str, str] = field(default_factory=dict)
 
 
 def build(
@@ -59,6 +63,8 @@ def build(
         key_place=key_place,
         trust=canonical(trust_document(partition)),
         policy=canonical(policy),
+        ttl=spec.lifetime.ttl,
+        user_tags=changeable(spec.tags),
     )
 
 
@@ -86,9 +92,9 @@ def metadata_hops(deployment: Deployment) -> int:
 def launch_digest(deployment: Deployment, public_key: str | None) -> str:
     """sha256 hex, 16 characters, of everything an instance gets once and keeps.
 
-    The ttl is among it: the timer on the instance cannot be changed from here. So are the user's tags, which are set in
-    the creating call. Left out on purpose: fallbacks (no reason for another instance), the resolved image id (a new
-    release of the image is not a change of the spec), generation.
+    The ttl is among it: the timer on the instance cannot be changed from here. Left out on purpose: tags (changed in
+    place), fallbacks (no reason for another instance), the resolved image id (a new release of the image is not a
+    change of the spec), generation.
     """
     from deployer.render.agent_config import LaunchFacts, agent_config
 
@@ -102,7 +108,6 @@ def launch_digest(deployment: Deployment, public_key: str | None) -> str:
     launch: dict[str, Any] = {
         "instance": spec.instance.model_dump(mode="json", exclude={"fallbacks"}),
         "ttl": spec.lifetime.ttl,
-        "tags": spec.tags,
         "network": spec.network.model_dump(mode="json"),
         "root_volume_gib": deployment.root_volume_gib,
         "metadata_hops": metadata_hops(deployment),

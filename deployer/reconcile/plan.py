@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,7 @@ def make(desired: Desired, observed: Observed) -> Plan:
         _role(desired, observed),
         _profile(desired, observed),
         *_instance(desired, observed, choice),
+        *_tags(desired, observed, choice),
     ]
     return Plan(tuple(steps))
 
@@ -162,13 +164,46 @@ def _instance(desired: Desired, observed: Observed, choice: Choice) -> list[Step
     ends = [Step("delete", "instance", one.id, f"generation {one.generation} is not wanted") for one in choice.others]
     if current is None and choice.others:
         olds = ", ".join(one.id for one in choice.others)
-        why = f"launch settings differ from {olds}; it stays until the new one is healthy"
+        why = f"{_why_replace(desired, observed)}; {olds} stays until the new one is healthy"
         return [Step("replace", "instance", name, why)]
     if current is None:
         return [Step("create", "instance", name, _why_create(observed))]
     if current.state in ("stopping", "stopped"):
         return [Step("update", "instance", name, f"{current.id} is {current.state}: start it"), *ends]
     return [Step("keep", "instance", name, f"{current.id} is {current.state}"), *ends]
+
+
+def _why_replace(desired: Desired, observed: Observed) -> str:
+    record = observed.record
+    if record is not None and record.ids and record.ttl != desired.ttl:
+        was, now = record.ttl or "none", desired.ttl or "none"
+        return f"lifetime.ttl was {was} and is {now}, and the timer on the instance cannot be changed from here"
+    return "launch settings differ"
+
+
+@dataclass(frozen=True)
+class TagChange:
+    """The user's tags to set, and the keys to take off."""
+
+    put: Mapping[str, str]
+    gone: tuple[str, ...]
+
+
+def tag_change(desired: Desired, observed: Observed, choice: Choice) -> TagChange:
+    """What the instance's own tags tell of everything that was made with it. Tags of others are left alone."""
+    known = choice.current or (choice.others[-1] if choice.others else None)
+    if known is None:
+        return TagChange({}, ())
+    put = {key: value for key, value in desired.user_tags.items() if known.tags.get(key) != value}
+    made = observed.record.tag_keys if observed.record else ()
+    return TagChange(put, tuple(key for key in made if key in known.tags and key not in desired.user_tags))
+
+
+def _tags(desired: Desired, observed: Observed, choice: Choice) -> list[Step]:
+    change = tag_change(desired, observed, choice)
+    parts = [f"set {', '.join(f'{key}={value}' for key, value in sorted(change.put.items()))}"] if change.put else []
+    parts += [f"remove {', '.join(change.gone)}"] if change.gone else []
+    return [Step("update", "tags", desired.names.stack, "; ".join(parts))] if parts else []
 
 
 def _why_create(observed: Observed) -> str:

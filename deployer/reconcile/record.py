@@ -61,6 +61,7 @@ class Record:
 
     uid: random, made once: the stack's identity behind its name. attempt: the last launch attempt that was begun,
     counted over the stack's whole life. ids: kind -> AWS id. Times are seconds since the epoch.
+    ttl: as the spec said when the instance was launched. tag_keys: the user's tags that may be on what exists.
     unsettled_at: when an `up` that did not end well last wrote this: what it made may not show yet. 0 once ready.
     """
 
@@ -75,6 +76,8 @@ class Record:
     created_at: float
     expires_at: float | None
     launched_at: float = 0.0
+    ttl: str | None = None
+    tag_keys: tuple[str, ...] = ()
     unsettled_at: float = 0.0
     ids: Mapping[str, str] = field(default_factory=dict)
     intent: Intent | None = None
@@ -100,7 +103,10 @@ class Record:
         """The parameter's value. Raises RefusedError when it would not fit."""
         text = json.dumps({"v": VERSION, **asdict(self)}, separators=(",", ":"), sort_keys=True)
         if len(text.encode()) > LIMIT_BYTES:
-            raise RefusedError("the stack record would be larger than 4 KB", hint="shorten access.key or model.alias")
+            raise RefusedError(
+                "the stack record would be larger than 4 KB",
+                hint="shorten access.key or model.alias, or give fewer tags",
+            )
         return text
 
 
@@ -119,6 +125,7 @@ def parse(stack: str, text: str) -> Record:
         return Record(
             **{
                 **body,
+                "tag_keys": tuple(body.get("tag_keys", ())),
                 "intent": Intent(**intent) if intent else None,
                 "endpoint": EndpointFacts(**body.get("endpoint", {})),
                 "access": AccessFacts(**body.get("access", {})),

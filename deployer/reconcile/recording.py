@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from deployer.aws.images import DEFAULT_LOGIN
 from deployer.aws.resources import instance
-from deployer.aws.tags import TagSet
+from deployer.aws.tags import TagSet, expires_at
 from deployer.decide.types import Deployment
 from deployer.reconcile import record as records
 from deployer.reconcile import steps
@@ -60,7 +60,9 @@ def bring_up_to_date(
         launch_digest="",
         phase="creating",
         created_at=now,
-        expires_at=None,
+        # What serves keeps its end though its record was lost.
+        expires_at=max((at for one in observed.live if (at := expires_at(one.tags)) is not None), default=None),
+        ttl=spec.lifetime.ttl,
     )
     ttl = parse_duration_seconds(spec.lifetime.ttl) if spec.lifetime.ttl else None
     # A launch that was begun keeps its expiry: the same token must come with the same parameters.
@@ -71,6 +73,9 @@ def bring_up_to_date(
         spec_digest=desired.spec_digest,
         phase=phase,
         expires_at=(None if ttl is None else now + ttl) if renew else base.expires_at,
+        ttl=spec.lifetime.ttl if renew else base.ttl,
+        # Both the old and the new ones until the old ones are taken off.
+        tag_keys=tuple(sorted({*base.tag_keys, *desired.user_tags})),
         endpoint=_endpoint(deployment, base),
         access=AccessFacts(
             user=spec.access.user if spec.access.user != "auto" else base.access.user or DEFAULT_LOGIN,

@@ -15,7 +15,7 @@ Action = Literal["create", "keep", "update", "replace", "delete"]
 @dataclass(frozen=True)
 class Step:
     """One step of a plan. kind: `stack-record`, `api-key`, `security-group`, `key-pair`, `role`, `instance-profile`,
-    `instance`, or for a local stack `agent`. name: the resource's own name."""
+    `instance`, `tags` (the user's, on all of these), or for a local stack `agent`. name: the resource's own name."""
 
     action: Action
     kind: str

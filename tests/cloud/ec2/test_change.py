@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from deployer.aws.names import Names
+from deployer.aws.tags import expires_at, from_aws
+
 
 def group_of(boto: Callable[..., Any]) -> dict[str, Any]:
     filters = [{"Name": "group-name", "Values": ["deployer-demo-security-group"]}]
@@ -56,15 +59,62 @@ def test_the_first_one_stays_to_be_looked_at_when_it_is_ill(operator: Any, refus
     assert operator.up().instance_id == one["InstanceId"]
 
 
-def test_a_lifetime_or_a_tag_reaches_the_instance_that_serves(operator: Any) -> None:
+def test_another_lifetime_is_another_instance_and_the_plan_says_why(operator: Any) -> None:
     first = operator.up()
-    second = operator.up(ttl="9h")
+    [step] = [s for s in operator.target().plan(operator.deployment(ttl="5h")).steps if s.kind == "instance"]
+    assert step.action == "replace"
+    assert "lifetime.ttl was 8h and is 5h" in step.reason
+    second = operator.up(ttl="5h")
     [one] = operator.instances()
     assert one["InstanceId"] == second.instance_id != first.instance_id
-    assert any(tag["Key"] == "deployer:expires-at" for tag in one["Tags"])
-    operator.up(ttl="9h", team="blue")
-    [one] = operator.instances()
-    assert {"Key": "team", "Value": "blue"} in one["Tags"]
+    left = operator.target().list_stacks()[0].expires_at - operator.clock.now()
+    assert 4.9 * 3600 < left <= 5 * 3600
+    assert abs(expires_at(from_aws(one["Tags"])) - operator.clock.now() - left) < 5
+    assert operator.up(ttl="5h").changes == 0
+
+
+def test_tags_are_changed_in_place_on_everything(operator: Any, boto: Callable[..., Any]) -> None:
+    made = operator.up().instance_id
+    boto("ec2").create_tags(Resources=[made], Tags=[{"Key": "theirs", "Value": "stays"}])
+    changed = operator.deployment().spec.model_dump(mode="json", exclude_none=True)
+    changed["tags"] = {"team": "blue", "cost": "42"}
+    plan = operator.target().plan(operator.parsed(changed))
+    assert {(s.action, s.kind) for s in plan.steps if s.action != "keep"} == {
+        ("update", "stack-record"),
+        ("update", "tags"),
+    }
+    assert operator.target().up(operator.parsed(changed)).instance_id == made
+    for tags in every_tagged(operator, boto):
+        assert (tags["team"], tags["cost"]) == ("blue", "42")
+    changed["tags"] = {"cost": "42"}
+    assert operator.target().up(operator.parsed(changed)).changes == 2
+    for tags in every_tagged(operator, boto):
+        assert tags["cost"] == "42"
+        assert "team" not in tags
+    assert from_aws(operator.instances()[0]["Tags"])["theirs"] == "stays"
+    assert operator.target().up(operator.parsed(changed)).changes == 0
+    operator.down()
+    assert operator.resources() == []
+
+
+def every_tagged(operator: Any, boto: Callable[..., Any]) -> list[dict[str, str]]:
+    """The tags of each thing that a stack is made of."""
+    ec2, iam, ssm = boto("ec2"), boto("iam"), boto("ssm")
+    ids = {"Filters": [{"Name": "tag:deployer:stack", "Values": ["demo"]}]}
+    ec2_tags = [
+        *(one["Tags"] for one in operator.instances()),
+        *(one["Tags"] for one in ec2.describe_volumes(**ids)["Volumes"]),
+        *(one["TagSet"] for one in ec2.describe_network_interfaces(**ids)["NetworkInterfaces"]),
+        group_of(boto)["Tags"],
+        ec2.describe_key_pairs()["KeyPairs"][0]["Tags"],
+    ]
+    names = Names("demo", "cn-northwest-1")
+    profile = iam.get_instance_profile(InstanceProfileName=names.instance_profile)["InstanceProfile"]
+    others = [iam.get_role(RoleName=names.role)["Role"]["Tags"], profile["Tags"]]
+    for name in (names.record, names.api_key):
+        others.append(ssm.list_tags_for_resource(ResourceType="Parameter", ResourceId=name)["TagList"])
+    assert len(ec2_tags) >= 5
+    return [from_aws(tags) for tags in [*ec2_tags, *others]]
 
 
 def test_rules_changed_by_hand_are_repaired(operator: Any, boto: Callable[..., Any]) -> None:
@@ -106,9 +156,12 @@ def test_a_terminated_instance_is_launched_again_under_another_token(operator: A
 
 def test_a_lost_record_is_made_again_around_the_running_instance(operator: Any, boto: Callable[..., Any]) -> None:
     first = operator.up()
+    [before] = operator.target().list_stacks()
     boto("ssm").delete_parameter(Name="/deployer/stacks/demo")
     second = operator.up()
     assert (second.changes, second.instance_id) == (1, first.instance_id)
+    [after] = operator.target().list_stacks()
+    assert abs(after.expires_at - before.expires_at) < 1
 
 
 def test_an_exposed_port_opens_for_the_networks_that_the_spec_names(operator: Any, boto: Callable[..., Any]) -> None:
