@@ -35,6 +35,12 @@ class TagSet:
         return tags
 
 
+def generation_of(tags: Mapping[str, str]) -> int:
+    """The generation, 0 without the tag or when somebody broke it."""
+    text = tags.get(GENERATION, "")
+    return int(text) if text.isdecimal() else 0
+
+
 def changeable(user: Mapping[str, str]) -> dict[str, str]:
     """The user's tags without those that are ours on the instance, whatever the spec says."""
     return {key: value for key, value in user.items() if key != "Name" and not key.startswith("deployer:")}

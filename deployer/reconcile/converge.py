@@ -21,6 +21,7 @@ from deployer.reconcile.desired import ec2_parts
 from deployer.reconcile.ending import wait_visible
 from deployer.reconcile.launch import Launch, Launched, launch
 from deployer.reconcile.looking import Look, look
+from deployer.reconcile.observe import Observed
 from deployer.reconcile.operation import Operation
 from deployer.reconcile.places import wanted_types
 from deployer.reconcile.record import Record
@@ -54,14 +55,15 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
     choice = plans.choose(seen.desired, observed)
     launching = choice.current is None
     record = recording.bring_up_to_date(op, deployment, seen.desired, observed, plan, launching=launching)
-    tags = TagSet(op.names.stack, record.generation, deployment.spec_digest, record.expires_at, spec.tags)
+    others = tuple(one.id for one in choice.others)
+    generation = _generation(record, observed, replacing=launching and bool(others))
+    tags = TagSet(op.names.stack, generation, deployment.spec_digest, record.expires_at, spec.tags)
     beside: dict[str, Callable[[], Any]] = {
         "image": lambda: images.find(op.aws, spec.instance.ami, deployment.hardware),
         "zones": lambda: _zones(op, spec, seen.network),
     }
     group, facts = supporting(op, seen.desired, observed, plan, tags, beside if launching else {})
     step = next(step for step in plan.steps if step.kind == "instance" and step.action != "delete")
-    others = tuple(one.id for one in choice.others)
     if choice.current is not None:
         current = choice.current
         record = recording.point_at(op, record, current.id)
@@ -72,7 +74,7 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
         launched: list[Launched] = []
 
         def act() -> str:
-            launch_plan = _launch_plan(op, deployment, seen, record, facts, group, stays=others)
+            launch_plan = _launch_plan(deployment, seen, facts, group, generation, stays=others)
             try:
                 launched.append(launch(op, launch_plan, record))
             except DeployerError:
@@ -122,20 +124,23 @@ def _start(op: Operation, instance_id: str) -> str:
     return instance_id
 
 
+def _generation(record: Record, observed: Observed, *, replacing: bool) -> int:
+    """Of the instance that shall serve. One that replaces others is of the next generation, and so is a new API key."""
+    if not replacing:
+        return record.generation
+    return max([record.generation, *(one.generation for one in observed.live)]) + 1
+
+
 def _launch_plan(
-    op: Operation,
     deployment: Deployment,
     seen: Look,
-    record: Record,
     facts: dict[str, Any],
     group: str | None,
+    generation: int,
     *,
     stays: tuple[str, ...],
 ) -> Launch:
     spec, _ = ec2_parts(deployment)
-    generation = record.generation
-    if stays:
-        generation = max([generation, *(one.generation for one in seen.observed.live)]) + 1
     chosen_group = spec.network.security_group or group
     assert chosen_group is not None
     return Launch(

@@ -27,12 +27,22 @@ class Choice:
 
 
 def choose(desired: Desired, observed: Observed) -> Choice:
-    """Current is a live instance launched as desired: the recorded one first, else the newest generation."""
+    """Current is a live instance launched as desired, with the API key: the recorded one first, else the newest one."""
     recorded = observed.record.ids.get("instance") if observed.record else None
-    fitting = [one for one in observed.live if _digest(one, observed) == desired.launch_digest]
+    fitting = [one for one in _as_desired(desired, observed) if _has_key(one, observed)]
     fitting.sort(key=lambda one: (one.id == recorded, one.generation, one.launched_at, one.id))
     current = fitting[-1] if fitting else None
     return Choice(current, tuple(one for one in observed.live if one is not current))
+
+
+def _as_desired(desired: Desired, observed: Observed) -> list[Instance]:
+    return [one for one in observed.live if _digest(one, observed) == desired.launch_digest]
+
+
+def _has_key(one: Instance, observed: Observed) -> bool:
+    """An instance reads the key once, while it boots: one that is older than the stored key has another."""
+    key = observed.api_key
+    return key is not None and not 0 < one.generation < key.generation
 
 
 def _digest(one: Instance, observed: Observed) -> str | None:
@@ -174,6 +184,8 @@ def _instance(desired: Desired, observed: Observed, choice: Choice) -> list[Step
 
 
 def _why_replace(desired: Desired, observed: Observed) -> str:
+    if _as_desired(desired, observed):
+        return "its API key is gone" if observed.api_key is None else "its API key is not the one that is stored"
     record = observed.record
     if record is not None and record.ids and record.ttl != desired.ttl:
         was, now = record.ttl or "none", desired.ttl or "none"

@@ -8,22 +8,23 @@ from deployer.access.secrets import new_api_key
 from deployer.aws import parameters
 from deployer.aws.names import Names
 from deployer.aws.session import Aws
-from deployer.aws.tags import TagSet, is_ours
+from deployer.aws.tags import TagSet, generation_of, is_ours
 from deployer.errors import RefusedError
 
 
 @dataclass(frozen=True)
 class ApiKey:
-    """The parameter as AWS shows it, never its value."""
+    """The parameter as AWS shows it, never its value. generation: of the instance it was made for, 0 when unknown."""
 
     name: str
     ours: bool
+    generation: int = 0
 
 
 def observe(aws: Aws, names: Names) -> ApiKey | None:
     """The parameter under our name, ours or not."""
     tags = parameters.tags_of(aws, names.api_key)
-    return None if tags is None else ApiKey(names.api_key, is_ours(tags, names.stack))
+    return None if tags is None else ApiKey(names.api_key, is_ours(tags, names.stack), generation_of(tags))
 
 
 def create(aws: Aws, names: Names, tags: TagSet) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from deployer.aws.session import Aws
-from deployer.aws.tags import GENERATION, LAUNCH, LAUNCH_DIGEST, STACK, from_aws, is_ours, stack_filter
+from deployer.aws.tags import LAUNCH, LAUNCH_DIGEST, STACK, from_aws, generation_of, is_ours, stack_filter
 
 #: States in which an instance is, or may come back to be, ours to keep.
 LIVE = frozenset({"pending", "running", "stopping", "stopped"})
@@ -132,7 +132,6 @@ def _instances(answer: Mapping[str, Any], stack: str) -> list[Instance]:
 def _instance(found: Mapping[str, Any], stack: str) -> Instance:
     tags = from_aws(found.get("Tags"))
     launched = found.get("LaunchTime")
-    generation = tags.get(GENERATION, "")
     reason = found.get("StateReason", {}).get("Message") or found.get("StateTransitionReason")
     return Instance(
         id=str(found["InstanceId"]),
@@ -140,7 +139,7 @@ def _instance(found: Mapping[str, Any], stack: str) -> Instance:
         type=str(found.get("InstanceType", "")),
         zone=str(found.get("Placement", {}).get("AvailabilityZone", "")),
         ours=is_ours(tags, stack),
-        generation=int(generation) if generation.isdigit() else 0,
+        generation=generation_of(tags),
         launch_digest=tags.get(LAUNCH_DIGEST),
         launch=tags.get(LAUNCH),
         image=str(found.get("ImageId", "")),
