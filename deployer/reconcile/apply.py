@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from deployer.aws import errors
 from deployer.aws.resources import api_key, instance_profile, key_pair, role, security_group
 from deployer.aws.resources.security_group import SecurityGroup
 from deployer.aws.tags import TagSet
 from deployer.aws.waiting import FRESH_SECONDS, Look, not_seen_yet, retry_while, wait_until
-from deployer.errors import RefusedError
+from deployer.errors import AwsError, RefusedError
 from deployer.reconcile import parallel, steps
 from deployer.reconcile.desired import Desired
 from deployer.reconcile.observe import Observed
@@ -17,6 +18,16 @@ from deployer.reconcile.operation import Operation
 from deployer.targets.base import Plan, Step
 
 T = TypeVar("T")
+
+#: The call that makes one of a kind, and the answers to it that prove that none was made.
+_CREATES = {
+    "api-key": "ssm:PutParameter",
+    "security-group": "ec2:CreateSecurityGroup",
+    "key-pair": "ec2:ImportKeyPair",
+    "role": "iam:CreateRole",
+    "instance-profile": "iam:CreateInstanceProfile",
+}
+_REFUSALS = frozenset({"permission", "quota", "parameter", "credentials"})
 
 
 def supporting(
@@ -26,18 +37,26 @@ def supporting(
     plan: Plan,
     tags: TagSet,
     beside: dict[str, Callable[[], Any]],
+    begun: set[str],
 ) -> tuple[str | None, dict[str, Any]]:
     """Everything an instance needs before it is launched.
 
     Returns the id of our security group (None when the user brings one), and the results of `beside`: look-ups that
-    run at the same time.
+    run at the same time. begun: gets the kinds of which one was or may have been made, also when this raises.
     """
     todo = {step.kind: step for step in plan.steps if step.action != "delete"}
     maker = _Maker(op, desired, observed, tags)
 
     def run(kind: str, act: Callable[[Step], str | None]) -> str | None:
         step = todo[kind]
-        return steps.run(step, lambda: act(step), clock=op.clock, emit=op.emit)
+        if step.action in ("create", "replace"):
+            begun.add(kind)
+        try:
+            return steps.run(step, lambda: act(step), clock=op.clock, emit=op.emit)
+        except AwsError as error:
+            if error.operation == _CREATES[kind] and errors.meaning(error.aws_code) in _REFUSALS:
+                begun.discard(kind)
+            raise
 
     def role_then_profile() -> None:
         run("role", maker.role)

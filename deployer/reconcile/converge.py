@@ -62,7 +62,12 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
         "image": lambda: images.find(op.aws, spec.instance.ami, deployment.hardware),
         "zones": lambda: _zones(op, spec, seen.network),
     }
-    group, facts = supporting(op, seen.desired, observed, plan, tags, beside if launching else {})
+    begun: set[str] = set()
+    try:
+        group, facts = supporting(op, seen.desired, observed, plan, tags, beside if launching else {}, begun)
+    except DeployerError:
+        recording.not_made(op, record, observed, begun)
+        raise
     step = next(step for step in plan.steps if step.kind == "instance" and step.action != "delete")
     if choice.current is not None:
         current = choice.current

@@ -62,6 +62,7 @@ class Record:
     uid: random, made once: the stack's identity behind its name. attempt: the last launch attempt that was begun,
     counted over the stack's whole life. ids: kind -> AWS id. Times are seconds since the epoch.
     ttl: as the spec said when the instance was launched. tag_keys: the user's tags that may be on what exists.
+    unsure: kinds of which an `up` that did not end well has begun to make one, so that it may show late.
     unsettled_at: when an `up` that did not end well last wrote this: what it made may not show yet. 0 once ready.
     """
 
@@ -78,6 +79,7 @@ class Record:
     launched_at: float = 0.0
     ttl: str | None = None
     tag_keys: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
     unsettled_at: float = 0.0
     ids: Mapping[str, str] = field(default_factory=dict)
     intent: Intent | None = None
@@ -90,12 +92,12 @@ class Record:
         return replace(self, ids={**self.ids, kind: value})
 
     def stamped(self, now: float) -> Record:
-        """The same, with unsettled_at as the phase demands; `deleting` keeps what the interrupted `up` left."""
+        """The same, with unsettled_at and unsure as the phase demands; `deleting` keeps what a cut `up` left."""
         match self.phase:
             case "deleting":
                 return self
             case "ready":
-                return replace(self, unsettled_at=0.0)
+                return replace(self, unsettled_at=0.0, unsure=())
             case _:
                 return replace(self, unsettled_at=now)
 
@@ -126,6 +128,7 @@ def parse(stack: str, text: str) -> Record:
             **{
                 **body,
                 "tag_keys": tuple(body.get("tag_keys", ())),
+                "unsure": tuple(body.get("unsure", ())),
                 "intent": Intent(**intent) if intent else None,
                 "endpoint": EndpointFacts(**body.get("endpoint", {})),
                 "access": AccessFacts(**body.get("access", {})),

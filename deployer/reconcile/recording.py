@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from deployer.aws.images import DEFAULT_LOGIN
 from deployer.aws.resources import instance
 from deployer.aws.tags import TagSet, expires_at
 from deployer.decide.types import Deployment
+from deployer.errors import DeployerError
 from deployer.reconcile import record as records
 from deployer.reconcile import steps
 from deployer.reconcile.desired import Desired, ec2_parts
@@ -15,7 +18,10 @@ from deployer.reconcile.observe import Observed
 from deployer.reconcile.operation import Operation
 from deployer.reconcile.record import AccessFacts, EndpointFacts, Record
 from deployer.spec.values import parse_duration_seconds
-from deployer.targets.base import Plan
+from deployer.targets.base import Plan, Step
+
+#: What costs nothing and is found by its name: kinds that may show late after they were made.
+MADE = frozenset({"api-key", "security-group", "key-pair", "role", "instance-profile"})
 
 
 def resolved(op: Operation, observed: Observed) -> Record | None:
@@ -84,6 +90,7 @@ def bring_up_to_date(
             bastion=spec.access.bastion,
         ),
         holder=op.lease.holder,
+        unsure=tuple(sorted({*base.unsure, *(step.kind for step in plan.steps if step.kind in MADE and _makes(step))})),
     )
     if old is None:
         tags = TagSet(op.names.stack, generation, desired.spec_digest, record.expires_at, spec.tags)
@@ -105,6 +112,18 @@ def bring_up_to_date(
 
     steps.run(step, update, clock=op.clock, emit=op.emit)
     return record
+
+
+def _makes(step: Step) -> bool:
+    return step.action in ("create", "replace")
+
+
+def not_made(op: Operation, record: Record, observed: Observed, begun: Iterable[str]) -> None:
+    """Say which kinds were not even begun or refused for sure, so that nobody waits for them to show."""
+    before = observed.record.unsure if observed.record else ()
+    phase = record.phase if observed.live else "failed"
+    with suppress(DeployerError):
+        op.write(replace(record, phase=phase, unsure=tuple(sorted({*before, *begun}))))
 
 
 def _endpoint(deployment: Deployment, base: Record) -> EndpointFacts:

@@ -223,14 +223,17 @@ def _until_nothing_is_left(work: _Work, first: Seen) -> list[str]:
 
 
 def _complete(seen: Observed, record: Record | None) -> bool:
-    """Whether everything an `up` makes was there to see, so that nothing can show late.
+    """Whether everything that the last `up` has begun to make was there to see, so that nothing can show late.
 
     An instance can only be hidden behind an intent; without one it is in the record's ids, or was never launched.
     """
     if record is None or not launch_shows(record, seen):
         return False
-    named = all(thing is not None for _, thing in _named(seen))
-    return named and any(group.ours for group in seen.groups)
+    shown = {"instance-profile": seen.profile, "role": seen.role, "key-pair": seen.key_pair, "api-key": seen.api_key}
+    kinds = {kind for kind, thing in shown.items() if thing is not None}
+    if any(group.ours for group in seen.groups):
+        kinds.add("security-group")
+    return kinds.issuperset(record.unsure)
 
 
 def _incomplete(work: _Work, remaining: list[str]) -> TeardownIncomplete:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from deployer.aws.names import Names
+from deployer.aws.waiting import FRESH_SECONDS
 from deployer.errors import LockedError, RefusedError, TeardownIncomplete
 from deployer.events import ignore
 from deployer.reconcile.lease import Lease
+from tests.cloud.ec2.support import HastyClock
 
 ALWAYS = {"code": "AccessDeniedException", "status": 400, "times": 0}
 DENIED = {"code": "UnauthorizedOperation", "status": 403, "times": 0}
@@ -70,6 +72,19 @@ def test_a_role_that_may_not_be_made_says_what_exists(operator: Any, refused: Ca
     assert "iam:CreateRole" in error.message
     assert "no instance" in error.hint
     assert "deployer down demo" in error.hint
+    before = operator.clock.monotonic()
+    operator.down()
+    assert operator.clock.monotonic() - before < FRESH_SECONDS / 4
+    assert operator.resources() == []
+
+
+def test_down_waits_for_a_role_whose_making_nobody_answered(operator: Any, refused: Callable[..., Any]) -> None:
+    operator.clock = HastyClock()
+    operator.fault(service="iam", operation="CreateRole", code="InternalFailure", status=500, times=0)
+    refused(operator.up)
+    before = operator.clock.monotonic()
+    operator.down()
+    assert operator.clock.monotonic() - before > FRESH_SECONDS / 2
 
 
 def test_before_anything_is_made_there_is_nothing_to_clean_up(operator: Any, refused: Callable[..., Any]) -> None:
