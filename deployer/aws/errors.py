@@ -141,6 +141,13 @@ _HINTS: Mapping[Meaning, str] = {
     "unknown": "run the same command again; if it stays, the AWS code and request id help AWS support",
 }
 
+#: Codes whose way out is not that of their meaning.
+_OWN_HINTS: Mapping[str, str] = {
+    "PendingVerification": "AWS still verifies this account for the region: it mails when it is done, mostly within "
+    "minutes, at most hours; then run the same command again. No permission of yours is missing",
+    "OptInRequired": "this account has not signed up for the service or region: do that in the console, then try again",
+}
+
 
 def meaning(code: str) -> Meaning:
     """What an AWS error code means for us; `unknown` for a code that the table lacks."""
@@ -154,7 +161,7 @@ def meaning(code: str) -> Meaning:
 
 def hint(code: str) -> str:
     """What a person can do about an AWS error code."""
-    return _HINTS[meaning(code)]
+    return _OWN_HINTS.get(code) or _HINTS[meaning(code)]
 
 
 def for_person(error: AwsError) -> DeployerError:

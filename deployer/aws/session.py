@@ -11,7 +11,7 @@ import deployer
 from deployer.aws import errors
 from deployer.catalog import partition as partitions
 from deployer.catalog.types import Partition
-from deployer.errors import AwsError, CredentialsError, RefusedError
+from deployer.errors import AwsError, CredentialsError, RefusedError, UsageError
 from deployer.settings import Settings
 
 Service = Literal["ec2", "ssm", "iam", "sts", "ecr"]
@@ -97,7 +97,8 @@ class Aws:
 def connect(region: str, settings: Settings) -> Aws:
     """Check who we are and that the credentials belong to the region's partition.
 
-    Raises CredentialsError (missing, refused or foreign credentials) and RefusedError (no such region).
+    Raises CredentialsError (missing, refused or foreign credentials), RefusedError (no such region) and UsageError (an
+    endpoint that is no URL).
     """
     partition = partitions.for_region(region)
     if partition is None:
@@ -142,7 +143,15 @@ def _client_maker(settings: Settings) -> Callable[[Service, str], Any]:
     )
 
     def make(service: Service, region: str) -> Any:
-        return session.client(service, region_name=region, config=config)
+        try:
+            return session.client(service, region_name=region, config=config)
+        except ValueError as error:
+            # botocore's only ValueError here: an endpoint that is no URL.
+            raise UsageError(
+                str(error), where=f"endpoint of {service}", hint="set AWS_ENDPOINT_URL to http://HOST:PORT, or unset it"
+            ) from None
+        except BotoCoreError as error:
+            raise _from_botocore(error, f"client of {service}") from None
 
     return make
 

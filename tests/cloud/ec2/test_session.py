@@ -10,7 +10,7 @@ import pytest
 
 from deployer.aws import errors
 from deployer.aws.session import connect
-from deployer.errors import AwsError, CapacityError, CredentialsError, RefusedError
+from deployer.errors import AwsError, CapacityError, CredentialsError, RefusedError, UsageError
 
 CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
@@ -118,3 +118,28 @@ def test_the_table_is_large_and_every_code_has_a_hint() -> None:
     assert len(errors.CODES) >= 40
     assert all(errors.hint(code) for code in errors.CODES)
     assert errors.meaning("SomethingNobodyKnows") == "unknown"
+
+
+def test_half_of_a_key_is_a_credentials_error(
+    operator: Any, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., Any]
+) -> None:
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setattr(boto3, "Session", boto3.session.Session)
+    error = refused(lambda: connect("cn-northwest-1", operator.settings))
+    assert isinstance(error, CredentialsError)
+    assert "artial credentials" in error.message
+
+
+@pytest.mark.parametrize("url", ["nonsense", "http://", "http://[::1"])
+def test_an_endpoint_that_is_no_url_is_a_usage_error(
+    operator: Any, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., Any], url: str
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    monkeypatch.setattr(boto3, "Session", boto3.session.Session)
+    error = refused(lambda: connect("cn-northwest-1", operator.settings))
+    assert isinstance(error, UsageError)
+    assert "AWS_ENDPOINT_URL" in error.hint
+
+
+def test_an_account_that_is_being_verified_is_told_to_wait() -> None:
+    assert "verifies" in errors.hint("PendingVerification")
