@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deployer.aws.session import Aws
 from deployer.errors import RefusedError
-from deployer.spec.models import NetworkSpec
+from deployer.spec.network import NetworkSpec
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deployer.catalog.types import Partition
 from deployer.decide.types import Decision
-from deployer.spec.models import Endpoint, PublicEndpoint
+from deployer.spec.network import Endpoint, PublicEndpoint
 
 
 def choose_host(endpoint: Endpoint) -> tuple[str, Decision]:

@@ -15,7 +15,8 @@ from deployer.aws.tags import changeable
 from deployer.catalog import partition as partitions
 from deployer.catalog.types import Partition
 from deployer.decide.types import Deployment
-from deployer.spec.models import Ec2Stack, PrivateEndpoint, PublicEndpoint
+from deployer.spec.models import Ec2Stack
+from deployer.spec.network import PrivateEndpoint, PublicEndpoint
 
 
 @dataclass(frozen=True)

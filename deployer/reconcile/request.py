@@ -12,7 +12,8 @@ from deployer.aws.resources.instance import launch_mark
 from deployer.aws.tags import LAUNCH, LAUNCH_DIGEST, TagSet, specification
 from deployer.decide.types import Deployment
 from deployer.reconcile.desired import ec2_parts, metadata_hops
-from deployer.spec.models import Ec2Stack, PrivateEndpoint
+from deployer.spec.models import Ec2Stack
+from deployer.spec.network import PrivateEndpoint
 
 
 @dataclass(frozen=True)

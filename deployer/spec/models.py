@@ -5,72 +5,26 @@ Every field has a description; `deployer schema` hands them to editors.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from deployer.spec.forms import INSTANCE_TYPE, SSH_USER, Form
-from deployer.spec.values import parse_duration_seconds, parse_network
-
-CacheType = Literal["f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"]
-BuildName = Literal["auto", "graviton", "avx512", "cuda", "generic"]
-OnOff = Literal["auto", "on", "off"]
-
-
-def _duration(value: str) -> str:
-    parse_duration_seconds(value)
-    return value
-
-
-def _no_control_characters(value: str) -> str:
-    if re.search(r"[\x00-\x1f\x7f]", value):
-        raise ValueError("control characters (line breaks, tabs …) are not accepted")
-    return value
-
-
-def _bastion(value: str) -> str:
-    _, _, port = value.partition(":")
-    if port and not 1 <= int(port) <= 65535:
-        raise ValueError("the port must be between 1 and 65535")
-    return value
-
-
-# 32 keeps `deployer-<name>-role-<region>` inside IAM's 64 characters.
-StackName = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$",
-        description="DNS label, at most 32 characters: lower case letters, digits and hyphens, starting with a letter.",
-    ),
-    Form("a name of lower case letters, digits and hyphens, starting with a letter, at most 32 characters"),
-]
-Cidr = Annotated[
-    str,
-    AfterValidator(parse_network),
-    Field(description="A network such as 10.0.0.0/16, or one address such as 203.0.113.7/32."),
-    Form("a network such as 10.0.0.0/16"),
-]
-Duration = Annotated[
-    str,
-    AfterValidator(_duration),
-    Field(description="A whole number and a unit: 90m, 8h, 2d."),
-    Form("a duration such as 90m, 8h or 2d"),
-]
-Text = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_no_control_characters)]
-Port = Annotated[int, Field(ge=1, le=65535)]
-InstanceType = Annotated[str, Field(pattern=INSTANCE_TYPE), Form("an instance type such as g5.xlarge")]
-FileName = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.gguf$", description="A GGUF file name, without folders."),
-    Form("a GGUF file name such as model-Q4_K_M.gguf, without folders"),
-]
-
-
-class Strict(BaseModel):
-    """Unknown keys are errors, values are not coerced across types, instances do not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+from deployer.spec.fields import (
+    BuildName,
+    CacheType,
+    Duration,
+    FileName,
+    InstanceType,
+    OnOff,
+    StackName,
+    Strict,
+    TagKey,
+    TagValue,
+    Text,
+    no_control_characters,
+)
+from deployer.spec.forms import Form
+from deployer.spec.network import AccessSpec, Endpoint, NetworkSpec, TunnelEndpoint
 
 
 class RootVolume(Strict):
@@ -126,7 +80,7 @@ class ModelSpec(Strict):
                 description="Where the file lies: modelscope://ORG/REPO, s3://BUCKET/PREFIX, https://HOST/PATH, "
                 "file:///DIR, file://~/DIR; a relative file:// folder counts from the spec's own folder.",
             ),
-            AfterValidator(_no_control_characters),
+            AfterValidator(no_control_characters),
             Form("modelscope://ORG/REPO, s3://BUCKET/PREFIX, https://HOST/PATH or file:///DIR"),
         ]
         | None
@@ -219,117 +173,10 @@ class EngineSpec(Strict):
     ] = []
 
 
-class TunnelEndpoint(Strict):
-    """The server listens on the instance's loopback only; clients come through SSH."""
-
-    expose: Annotated[
-        Literal["tunnel"], Field(description="tunnel: loopback and SSH; private: inside the VPC; public: by address.")
-    ] = "tunnel"
-    port: Annotated[Port, Field(description="The port the server listens on.")] = 18080
-
-
-class PrivateEndpoint(Strict):
-    """The server listens inside the VPC for the networks in `allow`."""
-
-    expose: Annotated[Literal["private"], Field(description="Reachable inside the VPC.")]
-    port: Annotated[Port, Field(description="The port the server listens on.")] = 18080
-    allow: Annotated[list[Cidr], Field(min_length=1, description="Networks that may connect.")]
-
-
-class PublicEndpoint(Strict):
-    """The server listens on a public address for the networks in `allow`."""
-
-    expose: Annotated[Literal["public"], Field(description="Reachable from the internet, for `allow` only.")]
-    port: Annotated[Port, Field(description="The port the server listens on.")] = 18080
-    allow: Annotated[list[Cidr], Field(min_length=1, description="Networks that may connect.")]
-    icp_filed: Annotated[
-        bool, Field(description="In China, public 80, 443 and 8080 are blocked without an ICP filing.")
-    ] = False
-
-
-Endpoint = Annotated[
-    TunnelEndpoint | PrivateEndpoint | PublicEndpoint,
-    Field(discriminator="expose", description="Who can reach the server, and on which port."),
-]
-
-
-class NetworkSpec(Strict):
-    """The user's own network, never changed or deleted. Left out: the default VPC, and a security group of ours."""
-
-    vpc: (
-        Annotated[
-            str,
-            Field(pattern=r"^vpc-[0-9a-f]{8,17}$", description="An existing VPC."),
-            Form("a VPC id such as vpc-0123456789abcdef0"),
-        ]
-        | None
-    ) = None
-    subnet: (
-        Annotated[
-            str,
-            Field(pattern=r"^subnet-[0-9a-f]{8,17}$", description="An existing subnet."),
-            Form("a subnet id such as subnet-0123456789abcdef0"),
-        ]
-        | None
-    ) = None
-    security_group: (
-        Annotated[
-            str,
-            Field(pattern=r"^sg-[0-9a-f]{8,17}$", description="An existing security group, used as it is."),
-            Form("a security group id such as sg-0123456789abcdef0"),
-        ]
-        | None
-    ) = None
-
-
-class AccessSpec(Strict):
-    """SSH. key: path of an existing private key; left out, a new ed25519 key is made and kept 0600.
-
-    allow: networks that may reach the SSH port; `auto` is the operator's own address.
-    bastion: user@host or user@host:port to jump through.
-    """
-
-    user: Annotated[
-        Annotated[str, Field(pattern=rf"^{SSH_USER}$"), Form("a user name such as ec2-user")] | Literal["auto"],
-        Field(description="The SSH user; `auto` is the one of the image."),
-    ] = "auto"
-    port: Annotated[Port, Field(description="The SSH port.")] = 22
-    key: Annotated[Text, Field(description="An existing private key; left out, a new one is made and kept.")] | None = (
-        None
-    )
-    allow: Annotated[
-        list[Cidr] | Literal["auto"], Field(description="Networks that may reach SSH; `auto` is your own address.")
-    ] = "auto"
-    bastion: (
-        Annotated[
-            str,
-            Field(
-                pattern=rf"^{SSH_USER}@[A-Za-z0-9.-]+(:[0-9]{{1,5}})?$",
-                description="user@host or user@host:port to jump through.",
-            ),
-            AfterValidator(_bastion),
-            Form("user@host or user@host:port"),
-        ]
-        | None
-    ) = None
-
-
 class LifetimeSpec(Strict):
     """ttl: the instance ends itself after that long; left out, it runs until `down`."""
 
     ttl: Duration | None = None
-
-
-TagKey = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9 _.:/=+@-]{1,128}$"),
-    Form("a tag key of letters, digits, spaces and _ . : / = + - @ (at most 128)"),
-]
-TagValue = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9 _.:/=+@-]{0,256}$"),
-    Form("a tag value of letters, digits, spaces and _ . : / = + - @ (at most 256)"),
-]
 
 
 class Ec2Stack(Strict):

@@ -8,7 +8,7 @@ import pytest
 
 from deployer.cli.app import COMMANDS
 from deployer.errors import EXIT_CODES
-from deployer.spec import models
+from deployer.spec import models, network
 from tests.guards.source import ROOT
 
 READMES = ("README.md", "README.zh-CN.md")
@@ -25,7 +25,7 @@ def test_it_names_every_command_exit_code_key_and_stack(name: str) -> None:
     assert [c for c in COMMANDS if not re.search(rf"`[^`]*\b{c}\b[^`]*`", text)] == []
     assert [code for code in EXIT_CODES if f"| {code} |" not in text] == []
     fields = {f for model in (models.Ec2Stack, models.LocalStack, models.EngineSpec) for f in model.model_fields}
-    fields |= {f for model in (models.ModelSpec, models.InstanceSpec, models.AccessSpec) for f in model.model_fields}
+    fields |= {f for model in (models.ModelSpec, models.InstanceSpec, network.AccessSpec) for f in model.model_fields}
     assert [field for field in sorted(fields) if f"`{field}`" not in text] == []
     assert [p.stem for p in (ROOT / "stacks").glob("*.yaml") if f"`{p.stem}`" not in text] == []
 

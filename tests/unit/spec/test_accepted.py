@@ -8,7 +8,8 @@ import pytest
 
 from deployer.catalog.partition import for_region
 from deployer.errors import SpecError
-from deployer.spec.models import Ec2Stack, LocalStack, PrivateEndpoint, TunnelEndpoint
+from deployer.spec.models import Ec2Stack, LocalStack
+from deployer.spec.network import PrivateEndpoint, TunnelEndpoint
 from tests.unit.spec.helpers import EC2, LOCAL, STACKS, load, mistakes
 
 
