@@ -8,6 +8,12 @@ from pathlib import Path
 
 from deployer.errors import RefusedError
 
+#: For a key that another machine has.
+MISSING_HINT = (
+    "copy that file from the machine that ran `deployer up` first, or set access.key to where you have it and run "
+    "`deployer up`"
+)
+
 
 def ensure_private_key(path: Path) -> str:
     """The public key of the private key at `path`, which is made (ed25519, 0600, its folder 0700) when missing.
@@ -47,6 +53,12 @@ def _load(path: Path) -> object:
 
     try:
         data = path.expanduser().read_bytes()
+    except FileNotFoundError as error:
+        raise RefusedError(
+            f"the private key {path} is not on this machine",
+            where=str(path),
+            hint=MISSING_HINT,
+        ) from error
     except OSError as error:
         raise RefusedError(
             f"the SSH key {path} cannot be read: {error.strerror}",

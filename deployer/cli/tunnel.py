@@ -26,9 +26,9 @@ _LOOK_SECONDS = 1.0
 def tunnel(stack: str | None, port: int | None, region: str | None, profile: str | None, *, as_json: bool) -> None:
     """Open the stack's endpoint on this machine and keep it open until Ctrl-C.
 
-    A connection that breaks is made again by the next request.
+    A connection that breaks is made again by the next request; when the instance has ended, so does the tunnel (6).
     """
-    from deployer.targets.reach import reach
+    from deployer.targets.reach import InstanceGoneError, reach
 
     settings = make_settings(region, profile)
     with open_view(as_json=as_json) as view:
@@ -47,4 +47,6 @@ def tunnel(stack: str | None, port: int | None, region: str | None, profile: str
             while not stop.wait(_LOOK_SECONDS):
                 if opened.last_error is not said:
                     said = opened.last_error
+                    if isinstance(said, InstanceGoneError):
+                        raise said
                     view.emit(Event("warning", {"message": said.message if said else "the tunnel leads through again"}))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deployer.access.keys import MISSING_HINT
 from deployer.aws.names import Names
 from deployer.errors import RefusedError
 from deployer.targets.base import Plan, Step
@@ -134,7 +135,7 @@ def _key_pair(desired: Desired, observed: Observed) -> Step:
             raise RefusedError(
                 f"the private key of {name} is not on this machine (expected at {desired.key_place})",
                 where=name,
-                hint="copy it from the machine that ran `deployer up` first, or `deployer down` and `up` again",
+                hint=f"{MISSING_HINT}; without it: `deployer down` and `up` again",
             )
         return Step("replace", "key-pair", name, "its private key is not on this machine, and nothing uses it")
     if pair.public_key is not None and pair.public_key != desired.public_key:

@@ -183,7 +183,8 @@ def _through_tunnel(
         target = ssh_target(settings, names, record, current, agent.facts.host_keys)
         session = connect(target, SSH_SECONDS)
     except (SshError, DeployerError) as error:
-        return [("port", Observation("failed", error.message))]
+        text = f"{error.message}: {error.hint}" if error.hint else error.message
+        return [("port", Observation("failed", text))]
     with open_tunnel(session, record.endpoint.port) as tunnel:
         client = EngineClient(lambda: f"http://127.0.0.1:{tunnel.local_port}", api_key.read(aws, names))
         probes: tuple[Probe, ...] = (EngineHealth(client), ModelListed(client, record.endpoint.alias))

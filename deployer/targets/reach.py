@@ -6,13 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deployer.errors import RefusedError
+from deployer.errors import DeployerError, NotHealthyError, RefusedError
 from deployer.settings import Settings
 from deployer.targets.directory import Place
 
 if TYPE_CHECKING:
+    from deployer.access.ssh import SshSession
     from deployer.access.tunnel import Tunnel
+    from deployer.targets.ec2 import Ec2Target
     from deployer.targets.ec2_access import Access
+
+
+class InstanceGoneError(NotHealthyError):
+    """What a tunnel led to has ended: waiting does not bring it back."""
 
 
 @dataclass(frozen=True)
@@ -36,21 +42,47 @@ def reach(place: Place, settings: Settings) -> Reach:
 
     match place.target:
         case Ec2Target() as target:
-            return _ec2(target.open_access(place.stack))
+            return _ec2(target, target.open_access(place.stack))
         case _:
             return _local(place.stack, settings)
 
 
-def _ec2(access: Access) -> Reach:
+def _ec2(target: Ec2Target, access: Access) -> Reach:
     from deployer.access.ssh import connect
     from deployer.access.tunnel import open_tunnel
 
     def open_to(local_port: int) -> Tunnel:
         session = connect(access.ssh)
-        return open_tunnel(session, access.remote_port, local_port=local_port, reconnect=lambda: connect(access.ssh))
+        return open_tunnel(session, access.remote_port, local_port=local_port, reconnect=lambda: _again(target, access))
 
     direct = f"http://{access.ssh.host}:{access.remote_port}/v1" if access.endpoint.expose != "tunnel" else None
     return Reach(access.stack, access.endpoint.alias, access.remote_port, direct, access.api_key(), open_to)
+
+
+def _again(target: Ec2Target, access: Access) -> SshSession:
+    """A new session, at the address that the instance has now.
+
+    Raises InstanceGoneError when no later try can work, SshError when one may.
+    """
+    from deployer.access.errors import SshError
+    from deployer.access.ssh import connect
+    from deployer.targets.ec2_access import NotRunningError
+
+    try:
+        return connect(access.ssh)
+    except SshError as error:
+        try:
+            now = target.open_access(access.stack).ssh
+        except NotRunningError as gone:
+            raise InstanceGoneError(
+                f"{gone.message}: the tunnel leads nowhere", where=access.stack, hint=gone.hint
+            ) from error
+        except DeployerError:
+            # AWS cannot be asked now: the tunnel's own trouble is what counts.
+            raise error from None
+        if now == access.ssh:
+            raise
+        return connect(now)
 
 
 def _local(stack: str, settings: Settings) -> Reach:

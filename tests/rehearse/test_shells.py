@@ -7,6 +7,9 @@ import os
 import signal
 import subprocess
 
+import httpx
+import pytest
+
 from tests.rehearse.support import ROOT, TIMEOUT_SECONDS, Sandbox, program
 from tests.support.waiting import until
 
@@ -47,12 +50,21 @@ def test_up_status_down_from_three_shells(sandbox: Sandbox) -> None:
     assert sandbox.ask("escapes")["escapes"] == []
 
 
-def test_down_by_the_path_of_a_spec_that_became_invalid(sandbox: Sandbox, tmp_path) -> None:
+def test_down_by_the_path_of_a_spec_that_became_invalid_under_a_tunnel(sandbox: Sandbox, tmp_path) -> None:
     sandbox.run("up", SPEC)
     broken = tmp_path / "broken.yaml"
     broken.write_text((ROOT / SPEC).read_text() + "\nnonsense: true\n")
     sandbox.run("validate", str(broken), code=2)
-    sandbox.run("down", str(broken))
+    with sandbox.start("tunnel", "--port", "0", "--json") as tunnel:
+        assert tunnel.stdout
+        url = json.loads(tunnel.stdout.readline())["url"]
+        assert httpx.get(f"{url.removesuffix('/v1')}/health").status_code == 200
+        sandbox.run("down", str(broken))
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(url)
+        _, said = tunnel.communicate(timeout=TIMEOUT_SECONDS)
+    assert tunnel.returncode == 6
+    assert "the tunnel leads nowhere" in said
     assert sandbox.status() == EMPTY
     assert "nothing of it exists" in sandbox.run("down", "g5-27b-mtp")[0]
 

@@ -182,4 +182,5 @@ def test_a_colleague_without_the_private_key_is_told_so(
     error = refused(another_operator().up)
     assert error.exit_code == 3
     assert "private key" in error.message
+    assert "copy that file from the machine that ran `deployer up` first" in error.hint
     assert len(operator.instances()) == 1

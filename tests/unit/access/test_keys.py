@@ -73,7 +73,7 @@ def test_a_type_that_ec2_does_not_import(tmp_path):
 
 
 def test_missing_file_and_public_half(tmp_path):
-    with pytest.raises(RefusedError, match="cannot be read"):
+    with pytest.raises(RefusedError, match="is not on this machine"):
         public_key_of(tmp_path / "none")
     (tmp_path / "id.pub").write_text(ensure_private_key(tmp_path / "id") + "\n")
     with pytest.raises(RefusedError, match="not a private key"):
