@@ -19,6 +19,7 @@ Meaning = Literal[
     "dependency",
     "credentials",
     "network",
+    "outage",
     "unknown",
 ]
 
@@ -77,6 +78,12 @@ CODES: Mapping[str, Meaning] = {
     "RequestLimitExceeded": "throttle",
     "Throttling": "throttle",
     "ThrottlingException": "throttle",
+    "ThrottledException": "throttle",
+    "TooManyRequestsException": "throttle",
+    "RequestThrottled": "throttle",
+    "RequestThrottledException": "throttle",
+    "SlowDown": "throttle",
+    "ProvisionedThroughputExceededException": "throttle",
     "TooManyUpdates": "throttle",
     "ConcurrentModification": "throttle",
     "EntityTemporarilyUnmodifiable": "consistency",
@@ -117,6 +124,15 @@ CODES: Mapping[str, Meaning] = {
     "ExpiredTokenException": "credentials",
     "RequestExpired": "credentials",
     "NoCredentials": "credentials",
+    # AWS's own trouble.
+    "InternalError": "outage",
+    "InternalFailure": "outage",
+    "InternalServerError": "outage",
+    "ServerInternal": "outage",
+    "ServiceFailure": "outage",
+    "ServiceFailureException": "outage",
+    "ServiceUnavailable": "outage",
+    "Unavailable": "outage",
     # Ours, not AWS's: no answer came.
     "NoAnswer": "network",
 }
@@ -138,6 +154,7 @@ _HINTS: Mapping[Meaning, str] = {
     "dependency": "something else still uses it: remove that first, then run `deployer down` again",
     "credentials": REHEARSE_HINT,
     "network": "check the network, proxy and region, then run the same command again: it goes on where it stopped",
+    "outage": "AWS itself has trouble: run the same command again in some minutes, it goes on where it stopped",
     "unknown": "run the same command again; if it stays, the AWS code and request id help AWS support",
 }
 

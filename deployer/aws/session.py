@@ -9,15 +9,16 @@ from typing import Any, Literal
 
 import deployer
 from deployer.aws import errors
+from deployer.aws.retrying import with_retries
 from deployer.catalog import partition as partitions
 from deployer.catalog.types import Partition
+from deployer.clock import Clock, SystemClock
 from deployer.errors import AwsError, CredentialsError, RefusedError, UsageError
+from deployer.events import Emit, ignore
 from deployer.settings import Settings
 
 Service = Literal["ec2", "ssm", "iam", "sts", "ecr"]
 
-#: standard mode with 3 retries sends at most 4 requests with jitter; more would hide a capacity answer for minutes.
-RETRIES = 3
 CONNECT_TIMEOUT_SECONDS = 5
 READ_TIMEOUT_SECONDS = 20
 
@@ -25,15 +26,24 @@ READ_TIMEOUT_SECONDS = 20
 class Aws:
     """One region of one account. call may be used from many threads at once.
 
-    account: the account id. caller: the ARN of who we are.
+    account: the account id. caller: the ARN of who we are. clock, emit: pauses between tries, and who is told of them.
     """
 
-    def __init__(self, region: str, partition: Partition, make_client: Callable[[Service, str], Any]) -> None:
+    def __init__(
+        self,
+        region: str,
+        partition: Partition,
+        make_client: Callable[[Service, str], Any],
+        clock: Clock | None = None,
+        emit: Emit = ignore,
+    ) -> None:
         self.region = region
         self.partition = partition
         self.account = ""
         self.caller = ""
         self._make_client = make_client
+        self._clock = clock or SystemClock()
+        self._emit = emit
         self._clients: dict[Service, Any] = {}
         self._lock = threading.Lock()
 
@@ -48,8 +58,12 @@ class Aws:
     def call(self, service: Service, operation: str, **parameters: Any) -> dict[str, Any]:
         """One AWS call, by the names AWS's own documentation and IAM actions use (`ec2`, `RunInstances`).
 
+        Sent again, with pauses, when AWS asks to slow down, is out of order or does not answer (aws.retrying).
         Raises AwsError with AWS's code, or CredentialsError when no usable credentials are there.
         """
+        return with_retries(lambda: self._send(service, operation, parameters), clock=self._clock, emit=self._emit)
+
+    def _send(self, service: Service, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
         from botocore import xform_name
         from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
 
@@ -94,7 +108,7 @@ class Aws:
                 return
 
 
-def connect(region: str, settings: Settings) -> Aws:
+def connect(region: str, settings: Settings, *, clock: Clock | None = None, emit: Emit = ignore) -> Aws:
     """Check who we are and that the credentials belong to the region's partition.
 
     Raises CredentialsError (missing, refused or foreign credentials), RefusedError (no such region) and UsageError (an
@@ -103,7 +117,7 @@ def connect(region: str, settings: Settings) -> Aws:
     partition = partitions.for_region(region)
     if partition is None:
         raise RefusedError(f"{region!r} is not a region of any partition we know", hint="cn-northwest-1 or cn-north-1")
-    aws = Aws(region, partition, _client_maker(settings))
+    aws = Aws(region, partition, _client_maker(settings), clock, emit)
     with ThreadPoolExecutor(max_workers=1) as pool:
         aws.client("sts")
         identity: Future[dict[str, Any]] = pool.submit(aws.call, "sts", "GetCallerIdentity")
@@ -135,7 +149,7 @@ def _client_maker(settings: Settings) -> Callable[[Service, str], Any]:
     except BotoCoreError as error:
         raise CredentialsError(str(error), where="AWS profile", hint=errors.REHEARSE_HINT) from None
     config = Config(
-        retries={"mode": "standard", "max_attempts": RETRIES},
+        retries={"mode": "standard", "total_max_attempts": 1},  # aws.retrying repeats, on our clock
         connect_timeout=CONNECT_TIMEOUT_SECONDS,
         read_timeout=READ_TIMEOUT_SECONDS,
         max_pool_connections=16,

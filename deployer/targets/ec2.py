@@ -178,7 +178,7 @@ class Ec2Target:
         if self._connected is None:
             from deployer.aws.session import connect
 
-            self._connected = connect(self._region, self._settings)
+            self._connected = connect(self._region, self._settings, clock=self._clock, emit=self._emit)
         return self._connected
 
     @contextmanager

@@ -14,7 +14,7 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(
     [
         "tests.cloud.ec2.crashing",
-        "tests.cloud.ec2.support",
+        "tests.cloud.ec2.warm",
         "deployer.reconcile.converge",
         "deployer.reconcile.teardown",
     ]
@@ -48,7 +48,10 @@ def _victim(environ: dict[str, str], verb: str, at: int | str | None, side: str,
     from deployer.events import ignore
     from deployer.settings import Settings
     from deployer.targets.ec2 import Ec2Target
+    from tests.cloud.ec2 import warm
     from tests.cloud.ec2.support import HastyClock, deployment_of
+
+    warm.use()
 
     count = 0
     lock = threading.Lock()

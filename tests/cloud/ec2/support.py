@@ -112,7 +112,7 @@ class Operator:
     def target(self, **more: Any) -> Ec2Target:
         """A target that remembers nothing of the stack; only the connection is shared, to save time."""
         made = Ec2Target(self.settings, REGION, self.clock, self.events.append, verify=self._verify, **more)
-        self.aws = self.aws or connect(REGION, self.settings)
+        self.aws = self.aws or connect(REGION, self.settings, clock=HastyClock())
         made._connected = self.aws
         return made
 

@@ -11,6 +11,8 @@ import pytest
 from deployer.aws import errors
 from deployer.aws.session import connect
 from deployer.errors import AwsError, CapacityError, CredentialsError, RefusedError, UsageError
+from deployer.events import Event
+from tests.support.clock import FakeClock
 
 CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
@@ -75,21 +77,34 @@ def test_an_error_carries_code_operation_and_request(operator: Any) -> None:
     assert "ec2:DescribeVpcs" in shown.message
 
 
-def test_throttling_is_retried_with_a_bound(operator: Any) -> None:
-    operator.target()
-    before = operator.cloud.record.count
-    fault = {"service": "ec2", "operation": "DescribeVpcs", "code": "RequestLimitExceeded", "status": 503}
-    operator.fault(**fault, times=1)
-    operator.aws.call("ec2", "DescribeVpcs")
-    assert operator.cloud.record.count - before == 2
+@pytest.mark.parametrize(
+    ("code", "status", "requests"),
+    [("RequestLimitExceeded", 503, 8), ("InternalError", 500, 4), ("InsufficientInstanceCapacity", 500, 1)],
+)
+def test_what_passes_is_asked_again_with_a_bound(operator: Any, code: str, status: int, requests: int) -> None:
+    clock, said = FakeClock(), list[Event]()
+    aws = connect("cn-northwest-1", operator.settings, clock=clock, emit=said.append)
+    before, began = operator.cloud.record.count, clock.now()
+    operator.fault(service="ec2", operation="DescribeVpcs", code=code, status=status, times=requests)
+    with pytest.raises(AwsError, match=code):
+        aws.call("ec2", "DescribeVpcs")
+    assert operator.cloud.record.count - before == requests
+    assert clock.now() - began <= 32
+    assert [event.name for event in said] == ["waiting"] * max(requests - 2, 0)
+    assert all(code in str(event.fields["observation"]) for event in said)
+
+
+def test_what_passes_in_time_is_nobodys_trouble(operator: Any) -> None:
+    aws = connect("cn-northwest-1", operator.settings, clock=FakeClock())
+    operator.fault(service="ec2", operation="DescribeVpcs", code="RequestLimitExceeded", status=503, times=7)
+    assert aws.call("ec2", "DescribeVpcs")["Vpcs"]
 
 
 def test_nobody_at_the_endpoint_is_said_plainly(
     operator: Any, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., Any]
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr("deployer.aws.session.RETRIES", 0)
-    error = refused(lambda: connect("cn-northwest-1", operator.settings))
+    error = refused(lambda: connect("cn-northwest-1", operator.settings, clock=FakeClock()))
     assert "no answer from AWS" in error.message
 
 
