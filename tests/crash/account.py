@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from deployer.rehearsal.cloud import Cloud
 from tests.cloud.conftest import client_of
 
 #: Somebody else's things, named as ours would be.
@@ -53,3 +54,9 @@ def snapshot(url: str) -> str:
         "profiles": iam.list_instance_profiles()["InstanceProfiles"],
     }
     return json.dumps(found, default=str, sort_keys=True, indent=1)
+
+
+def ours(cloud: Cloud) -> int:
+    """How many instances with our tag exist."""
+    boxes = (box for box in cloud.fleet.boxes() if box.state not in ("terminated", "shutting-down"))
+    return sum(any(tag["key"] == "deployer:stack" for tag in box.instance.get_tags()) for box in boxes)

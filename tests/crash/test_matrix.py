@@ -15,7 +15,7 @@ from deployer.rehearsal.cloud import Cloud
 from tests.cloud.conftest import INSTANT, fresh_account
 from tests.cloud.ec2 import crashing
 from tests.cloud.ec2.support import environment
-from tests.crash.account import furnish, snapshot
+from tests.crash.account import furnish, ours, snapshot
 
 #: How many tests share the calls of one combination, so that workers are kept busy.
 SLICES = 4
@@ -38,11 +38,6 @@ class Account:
     def run(self, verb: Literal["up", "down"], *, values: dict[str, Any] | None = None, **death: Any) -> int:
         """One command in a process of its own."""
         return crashing.run(self.environ, verb, values=self.values if values is None else values, **death)
-
-    def ours(self) -> int:
-        """How many instances of the stack exist."""
-        boxes = (box for box in self.cloud.fleet.boxes() if box.state not in ("terminated", "shutting-down"))
-        return sum(any(tag["key"] == "deployer:stack" for tag in box.instance.get_tags()) for box in boxes)
 
 
 @pytest.mark.parametrize("part", range(SLICES))
@@ -79,8 +74,8 @@ def _aftermath(account: Account, follow_up: str) -> str | None:
     """What is wrong after the next commands, None when nothing is."""
     if follow_up == "up":
         code = account.run("up")
-        if code or account.ours() != 1:
-            return f"up again ended with {code} and {account.ours()} instances"
+        if code or ours(account.cloud) != 1:
+            return f"up again ended with {code} and {ours(account.cloud)} instances"
     code = account.run("down")
     if code:
         return f"down ended with {code}"
