@@ -13,9 +13,9 @@ from deployer.render.environment import render_template
 from deployer.render.program import PACKAGE, agent_program
 from deployer.render.units import AGENT_UNIT, CONFIG_PATH, LIBRARY, UNIT_FOLDER, units
 
-#: EC2 refuses more than 16,384 bytes; 2 KiB of it are kept free.
+#: EC2 refuses more than 16,384 bytes; a little of it is kept free.
 EC2_LIMIT_BYTES = 16_384
-LIMIT_BYTES = EC2_LIMIT_BYTES - 2_048
+LIMIT_BYTES = EC2_LIMIT_BYTES - 128
 #: zlib's memory levels set how often it begins a new table of codes; which is best depends on the text (1 %).
 _MEMORY_LEVELS = (5, 6, 7, 8)
 

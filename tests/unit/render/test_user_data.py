@@ -121,7 +121,7 @@ def test_the_worst_case_stays_below_the_limit(deployment: Deployment, launch: La
 def test_too_much_is_refused_with_the_numbers(deployment: Deployment, launch: LaunchFacts) -> None:
     words = ["".join(random.Random(n).choices(string.printable[:94], k=1024)) for n in range(8)]
     engine = replace(deployment.engine, argv=(*deployment.engine.argv, *words))
-    with pytest.raises(RefusedError, match=r"\d+ bytes compressed and 14336 are allowed .* about \d+, .* about \d+"):
+    with pytest.raises(RefusedError, match=r"\d+ bytes compressed and 16256 are allowed .* about \d+, .* about \d+"):
         render_user_data(replace(deployment, engine=engine), launch)
 
 
