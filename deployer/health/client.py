@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deployer.access.pinning import context_for
 from deployer.events import Json
 
 if TYPE_CHECKING:
@@ -66,11 +67,15 @@ Reply = Answered | Refused | Loading | Unauthorized | TimedOut | Odd
 
 
 class EngineClient:
-    """base_url: asked at every call, since a tunnel may move; with or without a trailing `/v1`."""
+    """base_url: asked at every call, since a tunnel may move; with or without a trailing `/v1`.
 
-    def __init__(self, base_url: Callable[[], str], api_key: str) -> None:
+    certificate: PEM of the server over https, and of no other; None over plain HTTP.
+    """
+
+    def __init__(self, base_url: Callable[[], str], api_key: str, *, certificate: str | None = None) -> None:
         self._base_url = base_url
         self._api_key = api_key
+        self._certificate = certificate
         self._http: httpx.Client | None = None
 
     def health(self) -> Reply:
@@ -121,6 +126,7 @@ class EngineClient:
         if self._http is None:
             self._http = httpx.Client(
                 trust_env=False,
+                verify=context_for(self._certificate),
                 headers={"Authorization": f"Bearer {self._api_key}"},
                 # A connection kept over a restart of the engine would look like a refusal.
                 limits=httpx.Limits(max_keepalive_connections=0),

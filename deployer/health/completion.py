@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from deployer.errors import NotHealthyError
 from deployer.events import Emit, Event, Json
+from deployer.health.another_key import another_key
 from deployer.health.base import Observation
 from deployer.health.client import Answered, EngineClient, Loading, Odd, Refused, TimedOut, Unauthorized
 
@@ -47,7 +48,7 @@ class RealCompletion:
             case Loading(text) | Refused(text) | TimedOut(text):
                 return Observation("waiting", text)
             case Unauthorized(text):
-                return Observation("failed", f"{text}: the server has another API key than this stack")
+                return another_key(text)
             case Odd(_, text):
                 return Observation("failed", text, _broken(text))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deployer.events import Json
+from deployer.health.another_key import another_key
 from deployer.health.base import Observation
 from deployer.health.client import Answered, EngineClient, Loading, Odd, Refused, TimedOut, Unauthorized
 
@@ -27,7 +28,7 @@ class ModelListed:
             case Answered(body):
                 return self._judge(_listed(body.get("data")))
             case Unauthorized(text):
-                return Observation("failed", f"{text}: the server has another API key than this stack")
+                return another_key(text)
             case Loading(text) | Refused(text) | TimedOut(text) | Odd(_, text):
                 return Observation("waiting", text)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deployer.errors import DeployerError, NotHealthyError, RefusedError
+from deployer.events import Emit, Event
 from deployer.settings import Settings
 from deployer.targets.directory import Place
 
@@ -26,6 +28,7 @@ class Reach:
     """url: the OpenAI base URL, None when only a tunnel leads there. port: the server's own.
 
     open_tunnel: listens on the given local port (0: any free one), None for a stack on this machine.
+    certificate: PEM of the endpoint's own, None when it speaks plain HTTP.
     """
 
     stack: str
@@ -34,6 +37,30 @@ class Reach:
     url: str | None
     api_key: str = field(repr=False)
     open_tunnel: Callable[[int], Tunnel] | None = None
+    certificate: str | None = None
+
+    @property
+    def scheme(self) -> str:
+        """`https` or `http`, in front of a tunnel's address as well."""
+        return "https" if self.certificate else "http"
+
+
+@contextmanager
+def open_way(way: Reach, emit: Emit) -> Iterator[str]:
+    """The base URL that answers from here: the endpoint's own, else a tunnel's for as long as the block lasts."""
+    from deployer.health.client import EngineClient, Refused, TimedOut
+
+    if way.url is not None:
+        client = EngineClient(lambda: str(way.url), way.api_key, certificate=way.certificate)
+        seen = client.health()
+        client.close()
+        if way.open_tunnel is None or not isinstance(seen, Refused | TimedOut):
+            yield way.url
+            return
+        emit(Event("warning", {"message": f"{way.url} does not answer from here ({seen.text}): through SSH instead"}))
+    assert way.open_tunnel is not None
+    with way.open_tunnel(0) as tunnel:
+        yield f"{way.scheme}://127.0.0.1:{tunnel.local_port}/v1"
 
 
 def reach(place: Place, settings: Settings) -> Reach:
