@@ -19,6 +19,8 @@ STATES = ("start", "progress", "done", "skipped", "failed", "restarting")
 
 #: failure code -> the hint a person reads first.
 FAILURE_HINTS: Dict[str, str] = {
+    "agent_program": "the instance cannot read the agent's program from SSM: check the role's policy and the way to "
+    "the SSM endpoint (a NAT gateway or a VPC endpoint); `deployer up` stores it anew when it is gone",
     "driver_missing": "the AMI has no working GPU driver: choose an AMI with the NVIDIA driver (instance.ami)",
     "image_pull": "the engine image could not be pulled: check engine.image and that the instance reaches its registry",
     "runtime_missing": "the engine's runtime (docker or the llama-server program) is not on the instance",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 RECORDS_PATH = "/deployer/stacks"
 LEASES_PATH = "/deployer/leases"
 KEYS_PATH = "/deployer/keys"
+PROGRAMS_PATH = "/deployer/agents"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class Names:
     def api_key(self) -> str:
         """The SSM SecureString of the API key."""
         return f"{KEYS_PATH}/{self.stack}"
+
+    @property
+    def programs(self) -> str:
+        """The SSM path below which the agent's programs lie, each in numbered parts below its mark."""
+        return f"{PROGRAMS_PATH}/{self.stack}"
 
     @property
     def security_group(self) -> str:

@@ -55,7 +55,7 @@ def delete(aws: Aws, name: str) -> bool:
     return aws.call_unless("not_found", "ssm", "DeleteParameter", Name=name) is not None
 
 
-def below(aws: Aws, path: str) -> Iterator[Parameter]:
-    """Every parameter directly below a path, in pages of ten (SSM's maximum)."""
-    for item in aws.pages("ssm", "GetParametersByPath", "Parameters", Path=path, Recursive=False, MaxResults=10):
+def below(aws: Aws, path: str, *, recursive: bool = False) -> Iterator[Parameter]:
+    """Every parameter directly below a path, or anywhere below it, in pages of ten (SSM's maximum)."""
+    for item in aws.pages("ssm", "GetParametersByPath", "Parameters", Path=path, Recursive=recursive, MaxResults=10):
         yield Parameter(str(item["Name"]), str(item["Value"]))

@@ -13,6 +13,8 @@ SPEC_DIGEST = "deployer:spec-digest"
 #: What the instance was launched with, and which RunInstances call made it.
 LAUNCH_DIGEST = "deployer:launch-digest"
 LAUNCH = "deployer:launch"
+#: The mark of the agent's program that the instance fetches.
+PROGRAM = "deployer:program"
 EXPIRES_AT = "deployer:expires-at"
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 

@@ -91,4 +91,5 @@ def _launch_facts(deployment: Deployment) -> LaunchFacts:
         generation=1,
         expires_at=None,
         ssm_endpoint=endpoint(deployment.partition, "ssm", spec.region),
+        programs_path=Names(spec.name, spec.region).programs,
     )

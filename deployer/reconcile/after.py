@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from deployer.aws.resources import instance, security_group
+from deployer.aws.resources import agent_program, instance, security_group
 from deployer.aws.waiting import retry_while, still_used
 from deployer.reconcile import steps
 from deployer.reconcile.converge import Converged
@@ -24,6 +24,9 @@ def settle(op: Operation, done: Converged) -> Record:
     for group in done.old_groups:
         step = Step("delete", "security-group", group, "nothing uses it any more")
         steps.run(step, lambda group=group: delete_group(op, group), clock=op.clock, emit=op.emit)  # type: ignore[misc]
+    for name, parts in done.old_programs.items():
+        step = Step("delete", "agent-program", name, "no instance needs it any more")
+        steps.run(step, lambda parts=parts: agent_program.delete(op.aws, parts), clock=op.clock, emit=op.emit)  # type: ignore[misc]
     if done.record.phase == "ready":
         return done.record
     return op.write(replace(done.record, phase="ready"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from deployer.aws import errors
-from deployer.aws.resources import api_key, instance_profile, key_pair, role, security_group
+from deployer.aws.resources import agent_program, api_key, instance_profile, key_pair, role, security_group
 from deployer.aws.resources.security_group import SecurityGroup
 from deployer.aws.tags import TagSet
 from deployer.aws.waiting import FRESH_SECONDS, Look, not_seen_yet, retry_while, wait_until
@@ -19,7 +19,7 @@ from deployer.targets.base import Plan, Step
 
 T = TypeVar("T")
 
-#: The call that makes one of a kind, and the answers to it that prove that none was made.
+#: The call that makes one of a kind, and the answers to it that prove that none was made. A program is made by several.
 _CREATES = {
     "api-key": "ssm:PutParameter",
     "security-group": "ec2:CreateSecurityGroup",
@@ -54,7 +54,7 @@ def supporting(
         try:
             return steps.run(step, lambda: act(step), clock=op.clock, emit=op.emit)
         except AwsError as error:
-            if error.operation == _CREATES[kind] and errors.meaning(error.aws_code) in _REFUSALS:
+            if error.operation == _CREATES.get(kind) and errors.meaning(error.aws_code) in _REFUSALS:
                 begun.discard(kind)
             raise
 
@@ -64,6 +64,7 @@ def supporting(
 
     tasks: dict[str, Callable[[], Any]] = {
         "api-key": lambda: run("api-key", lambda _step: api_key.create(op.aws, op.names, tags)),
+        "agent-program": lambda: run("agent-program", maker.program),
         "key-pair": lambda: run("key-pair", maker.key_pair),
         "role": role_then_profile,
         **beside,
@@ -112,6 +113,12 @@ class _Maker:
         if made is not None:
             return made
         return self._appeared("key pair", lambda: key_pair.observe(self._op.aws, self._op.names)).id
+
+    def program(self, step: Step) -> str:
+        seen = next((one for one in self._observed.programs if one.name == step.name), None)
+        here = seen.parts if seen is not None else {}
+        agent_program.create(self._op.aws, self._op.names, self._tags, self._desired.program_parts, here)
+        return step.name
 
     def role(self, _step: Step) -> str:
         op, desired, seen = self._op, self._desired, self._observed.role

@@ -33,7 +33,8 @@ from deployer.targets.base import Plan
 class Converged:
     """instance_id: the one that shall serve. replaces: older instances of ours, ended once it does.
 
-    old_groups: ids of our security groups that nothing needs then. before: the record as it was.
+    old_groups: ids of our security groups that nothing needs then, old_programs: SSM parameters of agents' programs.
+    before: the record as it was.
     """
 
     plan: Plan
@@ -41,6 +42,7 @@ class Converged:
     instance_id: str
     replaces: tuple[str, ...]
     old_groups: tuple[str, ...]
+    old_programs: dict[str, tuple[str, ...]]
     before: Record | None
 
 
@@ -101,7 +103,9 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
         record = launched[0].record
     record = tagging.bring_up_to_date(op, plan, plans.tag_change(seen.desired, observed, choice), group, record)
     old_groups = tuple(s.name for s in plan.steps if s.kind == "security-group" and s.action == "delete")
-    return Converged(plan, record, record.ids["instance"], others, old_groups, observed.record)
+    gone = {s.name for s in plan.steps if s.kind == "agent-program" and s.action == "delete"}
+    old_programs = {one.name: tuple(one.parts) for one in observed.programs if one.name in gone}
+    return Converged(plan, record, record.ids["instance"], others, old_groups, old_programs, observed.record)
 
 
 def _zones(op: Operation, spec: Ec2Stack, found: Network) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from deployer.aws.tags import changeable
 from deployer.catalog import partition as partitions
 from deployer.catalog.types import Partition
 from deployer.decide.types import Deployment
+from deployer.render.program import Program, part_names, program
 from deployer.spec.models import Ec2Stack
 from deployer.spec.network import PrivateEndpoint, PublicEndpoint
 
@@ -24,7 +25,8 @@ class Desired:
     """public_key: `type base64`, None while the private key is still to be made on this machine.
 
     rules: None when the user brings a security group. launch_digest: changes exactly when the instance must be another.
-    ttl: as in the spec. user_tags: the spec's own tags that can be changed on what exists.
+    program: what an instance launched now fetches. ttl: as in the spec.
+    user_tags: the spec's own tags that can be changed on what exists.
     """
 
     names: Names
@@ -38,6 +40,12 @@ class Desired:
     policy: str
     ttl: str | None = None
     user_tags: Mapping[str, str] = field(default_factory=dict)
+    program: Program = field(default_factory=program)
+
+    @property
+    def program_parts(self) -> dict[str, str]:
+        """SSM parameter name -> value of the agent's program."""
+        return part_names(self.names.programs, self.program)
 
 
 def build(

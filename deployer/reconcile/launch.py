@@ -142,6 +142,7 @@ def _try(op: Operation, plan: Launch, record: Record, place: Place, image: Image
         group=plan.group,
         tags=tags,
         launch_digest=plan.desired.launch_digest,
+        program=plan.desired.program.mark,
         token=intent.token,
         user_data=_user_data(op, place.deployment, intent.generation, record.expires_at),
     )
@@ -217,6 +218,7 @@ def _user_data(op: Operation, deployment: Deployment, generation: int, expires_a
         generation=generation,
         expires_at=expires_at,
         ssm_endpoint=partitions.endpoint(op.aws.partition, "ssm", op.aws.region),
+        programs_path=op.names.programs,
     )
     return render_user_data(deployment, facts).gzipped
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from deployer.aws.names import Names
-from deployer.aws.resources import api_key, instance, instance_profile, key_pair, role, security_group
+from deployer.aws.resources import agent_program, api_key, instance, instance_profile, key_pair, role, security_group
+from deployer.aws.resources.agent_program import AgentProgram
 from deployer.aws.resources.api_key import ApiKey
 from deployer.aws.resources.instance import Instance
 from deployer.aws.resources.instance_profile import InstanceProfile
@@ -31,6 +32,7 @@ class Observed:
     role: Role | None = None
     profile: InstanceProfile | None = None
     instances: tuple[Instance, ...] = ()
+    programs: tuple[AgentProgram, ...] = ()
 
     @property
     def live(self) -> tuple[Instance, ...]:
@@ -48,6 +50,7 @@ def observe(aws: Aws, names: Names, **more: Callable[[], Any]) -> tuple[Observed
         "profile": lambda: instance_profile.observe(aws, names),
         "key_pair": lambda: key_pair.observe(aws, names),
         "api_key": lambda: api_key.observe(aws, names),
+        "programs": lambda: agent_program.observe(aws, names),
         **more,
     }
     seen = parallel.gather(looks)
@@ -59,6 +62,7 @@ def observe(aws: Aws, names: Names, **more: Callable[[], Any]) -> tuple[Observed
         role=seen["role"],
         profile=seen["profile"],
         instances=_with_recorded(aws, names, seen["record"], seen["instances"]),
+        programs=tuple(seen["programs"]),
     )
     return observed, {name: seen[name] for name in more}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deployer.access.keys import MISSING_HINT
 from deployer.aws.names import Names
+from deployer.aws.tags import PROGRAM
 from deployer.errors import RefusedError
 from deployer.targets.base import Plan, Step
 
@@ -59,6 +60,7 @@ def make(desired: Desired, observed: Observed) -> Plan:
     steps = [
         _record(desired, observed),
         _api_key(desired, observed),
+        *_program(desired, observed, choice),
         *_security_group(desired, observed),
         _key_pair(desired, observed),
         _role(desired, observed),
@@ -71,10 +73,13 @@ def make(desired: Desired, observed: Observed) -> Plan:
 
 def from_nothing(names: Names, *, own_security_group: bool) -> Plan:
     """The plan for an account that knows nothing of the stack; needs no AWS."""
+    from deployer.render.program import program
+
     why = "first launch"
     steps = [
         Step("create", "stack-record", names.record, "written before anything that costs money"),
         Step("create", "api-key", names.api_key, why),
+        Step("create", "agent-program", f"{names.programs}/{program().mark}", why),
         Step("create", "security-group", names.security_group, why),
         Step("create", "key-pair", names.key_pair, why),
         Step("create", "role", names.role, why),
@@ -100,6 +105,31 @@ def _api_key(desired: Desired, observed: Observed) -> Step:
     if not observed.api_key.ours:
         raise _foreign("parameter", name)
     return Step("keep", "api-key", name, "exists")
+
+
+def _program(desired: Desired, observed: Observed, choice: Choice) -> list[Step]:
+    """What the instance that shall serve fetches; others stay for as long as the instances do that need them."""
+    name = f"{desired.names.programs}/{desired.program.mark}"
+    here = next((one for one in observed.programs if one.name == name), None)
+    needed = choice.current.tags.get(PROGRAM, "") if choice.current else desired.program.mark
+    ends = [
+        Step("delete", "agent-program", one.name, "no instance needs it")
+        for one in observed.programs
+        if one.ours and one.mark != needed
+    ]
+    if needed != desired.program.mark:
+        known = f"{desired.names.programs}/{needed}" if needed else name
+        return [Step("keep", "agent-program", known, "the instance runs this version of the agent"), *ends]
+    if here is not None and not here.ours:
+        raise _foreign("parameter", name)
+    parts = desired.program_parts
+    missing = [part for part, value in parts.items() if here is None or here.parts.get(part) != value]
+    if here is None:
+        return [Step("create", "agent-program", name, f"{len(parts)} parts do not exist"), *ends]
+    if missing:
+        why = f"{len(missing)} of {len(parts)} parts are missing or damaged"
+        return [Step("update", "agent-program", name, why), *ends]
+    return [Step("keep", "agent-program", name, "stored"), *ends]
 
 
 def _security_group(desired: Desired, observed: Observed) -> list[Step]:

@@ -21,7 +21,7 @@ from deployer.spec.values import parse_duration_seconds
 from deployer.targets.base import Plan, Step
 
 #: What costs nothing and is found by its name: kinds that may show late after they were made.
-MADE = frozenset({"api-key", "security-group", "key-pair", "role", "instance-profile"})
+MADE = frozenset({"api-key", "agent-program", "security-group", "key-pair", "role", "instance-profile"})
 
 
 def resolved(op: Operation, observed: Observed) -> Record | None:

@@ -9,7 +9,7 @@ from deployer.aws.images import Image
 from deployer.aws.names import Names
 from deployer.aws.network import Subnet
 from deployer.aws.resources.instance import launch_mark
-from deployer.aws.tags import LAUNCH, LAUNCH_DIGEST, TagSet, specification
+from deployer.aws.tags import LAUNCH, LAUNCH_DIGEST, PROGRAM, TagSet, specification
 from deployer.decide.types import Deployment
 from deployer.reconcile.desired import ec2_parts, metadata_hops
 from deployer.spec.models import Ec2Stack
@@ -42,12 +42,17 @@ def build(
     group: str,
     tags: TagSet,
     launch_digest: str,
+    program: str,
     token: str,
     user_data: bytes,
 ) -> dict[str, Any]:
-    """Parameters of RunInstances. group: the security group's id. user_data: gzipped, raw."""
+    """Parameters of RunInstances. group: the security group's id. user_data: gzipped, raw.
+
+    program: the mark of the agent's program that the instance will fetch.
+    """
     spec, _ = ec2_parts(place.deployment)
-    marks = tags.as_dict(**{"Name": names.instance, LAUNCH_DIGEST: launch_digest, LAUNCH: launch_mark(token)})
+    launch = {LAUNCH_DIGEST: launch_digest, LAUNCH: launch_mark(token), PROGRAM: program}
+    marks = tags.as_dict(Name=names.instance, **launch)
     request: dict[str, Any] = {
         "ClientToken": token,
         "MinCount": 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from deployer.aws.resources import key_pair, leftover, user_tags
+from deployer.aws.resources import agent_program, key_pair, leftover, user_tags
 from deployer.reconcile import steps
 from deployer.reconcile.operation import Operation
 from deployer.reconcile.plan import TagChange
@@ -23,10 +23,11 @@ def bring_up_to_date(op: Operation, plan: Plan, change: TagChange, group: str | 
         # Volumes and interfaces in use show here too.
         parts = [one.id for one in leftover.observe(op.aws, op.names.stack)]
         ids = [record.ids["instance"], *parts, *([group] if group else []), *([pair.id] if pair else [])]
+        parameters = [part for one in agent_program.observe(op.aws, op.names) if one.ours for part in one.parts]
         if change.put:
-            user_tags.put(op.aws, op.names, ids, change.put)
+            user_tags.put(op.aws, op.names, ids, parameters, change.put)
         if change.gone:
-            user_tags.take_off(op.aws, op.names, ids, change.gone)
+            user_tags.take_off(op.aws, op.names, ids, parameters, change.gone)
 
     steps.run(step, act, clock=op.clock, emit=op.emit)
     return op.write(replace(record, tag_keys=tuple(key for key in record.tag_keys if key not in change.gone)))

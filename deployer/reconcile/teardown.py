@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deployer.aws import errors
-from deployer.aws.resources import api_key, instance, instance_profile, key_pair, leftover, role
+from deployer.aws.resources import agent_program, api_key, instance, instance_profile, key_pair, leftover, role
+from deployer.aws.resources.agent_program import AgentProgram
 from deployer.aws.resources.leftover import Leftover
 from deployer.aws.waiting import FRESH_SECONDS, Look, wait_until
 from deployer.errors import AwsError, TeardownIncomplete
@@ -20,6 +21,7 @@ from deployer.reconcile.ending import launch_shows, wait_for_launch, wait_termin
 from deployer.reconcile.observe import Observed, observe
 from deployer.reconcile.operation import Operation
 from deployer.reconcile.record import Record
+from deployer.render.program import part_names, program
 from deployer.targets.base import Step
 
 #: Refusals that may not be repeated a moment later.
@@ -123,11 +125,13 @@ def _mark_deleting(work: _Work, record: Record) -> None:
 
 
 def _named(seen: Observed) -> list[tuple[str, Any]]:
+    programs = [("agent-program", one) for one in seen.programs]
     return [
         ("instance-profile", seen.profile),
         ("role", seen.role),
         ("key-pair", seen.key_pair),
         ("api-key", seen.api_key),
+        *programs,
     ]
 
 
@@ -163,6 +167,11 @@ def _delete_all(work: _Work, seen: Seen) -> None:
         )
     if observed.api_key is not None and observed.api_key.ours:
         tasks["api-key"] = lambda: work.delete("api-key", op.names.api_key, lambda: api_key.delete(op.aws, op.names))
+    for stored in observed.programs:
+        if stored.ours:
+            tasks[stored.name] = lambda stored=stored: work.delete(  # type: ignore[misc]
+                "agent-program", stored.name, lambda: agent_program.delete(op.aws, stored.parts)
+            )
     parallel.gather(tasks)
     for one in seen.leftovers:
         if one.free:
@@ -194,7 +203,7 @@ def _not_shown_yet(work: _Work, seen: Observed) -> set[str]:
 def _until_nothing_is_left(work: _Work, first: Seen) -> list[str]:
     """Look and delete again: deleted things may linger, made ones may show late, volumes may outlive instances."""
     op = work.op
-    complete = _complete(first.observed, work.record)
+    complete = _complete(op.names.programs, first.observed, work.record)
     last: list[str] = []
 
     def check() -> Look[None]:
@@ -222,7 +231,7 @@ def _until_nothing_is_left(work: _Work, first: Seen) -> list[str]:
     return last
 
 
-def _complete(seen: Observed, record: Record | None) -> bool:
+def _complete(programs: str, seen: Observed, record: Record | None) -> bool:
     """Whether everything that the last `up` has begun to make was there to see, so that nothing can show late.
 
     An instance can only be hidden behind an intent; without one it is in the record's ids, or was never launched.
@@ -233,7 +242,14 @@ def _complete(seen: Observed, record: Record | None) -> bool:
     kinds = {kind for kind, thing in shown.items() if thing is not None}
     if any(group.ours for group in seen.groups):
         kinds.add("security-group")
+    if seen.programs and not any(_is_cut(programs, one) for one in seen.programs):
+        kinds.add("agent-program")
     return kinds.issuperset(record.unsure)
+
+
+def _is_cut(path: str, stored: AgentProgram) -> bool:
+    """Whether parts of today's program do not show: another version's may be more or fewer."""
+    return stored.mark == program().mark and not part_names(path, program()).keys() <= stored.parts.keys()
 
 
 def _incomplete(work: _Work, remaining: list[str]) -> TeardownIncomplete:

@@ -18,8 +18,9 @@ def files(deployment: Deployment, facts: LaunchFacts) -> dict[str, str]:
 
     from deployer.render.agent_config import agent_config
     from deployer.render.dockerfiles import dockerfile
+    from deployer.render.program import agent_program
     from deployer.render.units import units
-    from deployer.render.user_data import LIMIT_BYTES, render_user_data
+    from deployer.render.user_data import LIMIT_BYTES, render_user_data, sent_config
     from deployer.spec.models import Ec2Stack
 
     engine = deployment.engine
@@ -31,6 +32,8 @@ def files(deployment: Deployment, facts: LaunchFacts) -> dict[str, str]:
     if isinstance(deployment.spec, Ec2Stack):
         user_data = render_user_data(deployment, facts)
         texts["user-data.yaml"] = user_data.text
+        texts["agent.json"] = json.dumps(sent_config(deployment, facts), indent=1) + "\n"
+        texts["agent-program.py"] = agent_program()
         texts["user-data.size.txt"] = f"{len(user_data.gzipped)} bytes sent (gzip), {LIMIT_BYTES} allowed\n"
         texts |= units(deployment.spec.name, facts.expires_at)
     return texts

@@ -20,12 +20,16 @@ _READY_SECONDS = 300
 
 @dataclass(frozen=True)
 class LaunchFacts:
-    """What only the launch knows. expires_at: seconds since the epoch. api_key_parameter: None = the file is there."""
+    """What only the launch knows. expires_at: seconds since the epoch. api_key_parameter: None = the file is there.
+
+    programs_path: the SSM path below which the agent's program lies; None where it is not sent.
+    """
 
     api_key_parameter: str | None
     generation: int
     expires_at: float | None
     ssm_endpoint: str | None
+    programs_path: str | None = None
 
 
 def agent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:

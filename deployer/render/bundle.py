@@ -18,10 +18,31 @@ from deployer.render.linker import link
 
 def bundle(sources: dict[str, str], entry: str) -> str:
     """One program out of a package's modules (name without `.py` -> text). Raises SyntaxError, ValueError."""
-    trees = {name: _Strip().visit(ast.parse(source)) for name, source in sorted(sources.items())}
+    wanted = {name: ast.parse(sources[name]) for name in sorted(_reached(sources, entry))}
+    trees = {name: _Strip().visit(tree) for name, tree in wanted.items()}
     while _drop_unused(trees.values()):
         pass
     return _text(inline_constants(link(trees, entry)))
+
+
+def _reached(sources: dict[str, str], entry: str) -> set[str]:
+    """The modules that the entry imports, also by others. One that is missing shows in the linker."""
+    found: set[str] = set()
+    todo = [entry]
+    while todo:
+        name = todo.pop()
+        if name in found or name not in sources:
+            continue
+        found.add(name)
+        for node in ast.parse(sources[name]).body:
+            match node:
+                case ast.ImportFrom(level=1, module=None, names=names):
+                    todo += [alias.name for alias in names]
+                case ast.ImportFrom(level=1, module=str(module)):
+                    todo.append(module)
+                case _:
+                    pass
+    return found
 
 
 class _Strip(ast.NodeTransformer):

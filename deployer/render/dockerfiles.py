@@ -40,6 +40,24 @@ _CUDA_RUNTIME = f"nvidia/cuda:12.8.1-runtime-ubuntu24.04@{_PLACEHOLDER}"
 def dockerfile(build: EngineBuild, *, port: int = 18080, host: str = "127.0.0.1", source: Source = SOURCE) -> str:
     """The Dockerfile. port, host: where the engine will answer, for the image's health check."""
     template = {"generic": "graviton" if build.architecture == "arm64" else "avx512"}.get(build.name, build.name)
+    reachable = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    return render_template(
+        f"docker/{template}.Dockerfile.j2",
+        build=build,
+        cmake_flags=cmake_flags(build, source),
+        source=source,
+        title=f"llama-server, {build.name} build",
+        healthy=render_template("docker/healthy.sh").splitlines(),
+        health_url=f"http://{reachable}:{port}/health",
+        port=port,
+        user=USER_ID,
+        build_image=_CUDA_DEVEL,
+        base_image=_CUDA_RUNTIME if build.name == "cuda" else _DEBIAN,
+    )
+
+
+def cmake_flags(build: EngineBuild, source: Source = SOURCE) -> list[str]:
+    """Every word that cmake is given."""
     flags = [
         *build.cmake_flags,
         # Without git the tree does not know which build it is.
@@ -54,16 +72,4 @@ def dockerfile(build: EngineBuild, *, port: int = 18080, host: str = "127.0.0.1"
     if build.name == "cuda":
         # The driver's library is not in a build image; it comes with the instance.
         flags.append("-DCMAKE_EXE_LINKER_FLAGS=-Wl,--allow-shlib-undefined")
-    reachable = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
-    return render_template(
-        f"docker/{template}.Dockerfile.j2",
-        build=build,
-        cmake_flags=flags,
-        source=source,
-        title=f"llama-server, {build.name} build",
-        health_url=f"http://{reachable}:{port}/health",
-        port=port,
-        user=USER_ID,
-        build_image=_CUDA_DEVEL,
-        base_image=_CUDA_RUNTIME if build.name == "cuda" else _DEBIAN,
-    )
+    return flags

@@ -1,4 +1,4 @@
-"""Deployment -> user-data: a cloud-config with the agent in it, compressed, within EC2's 16 KiB."""
+"""Deployment -> user-data: a cloud-config with the agent's first stage in it, compressed, within EC2's 16 KiB."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from deployer.decide.types import Deployment
 from deployer.errors import RefusedError
+from deployer.events import Json
 from deployer.render.agent_config import LaunchFacts, agent_config
 from deployer.render.environment import render_template
-from deployer.render.program import PACKAGE, agent_program
+from deployer.render.program import PACKAGE, Program, first_stage, part_names, program
 from deployer.render.units import AGENT_UNIT, CONFIG_PATH, LIBRARY, UNIT_FOLDER, units
 
 #: EC2 refuses more than 16,384 bytes; a little of it is kept free.
@@ -40,7 +41,7 @@ def render_user_data(deployment: Deployment, facts: LaunchFacts) -> UserData:
     config = _config_json(deployment, facts)
     unit_texts = units(deployment.spec.name, facts.expires_at)
     files = [
-        _File(f"{LIBRARY}/{PACKAGE}/__main__.py", agent_program()),
+        _File(f"{LIBRARY}/{PACKAGE}/__main__.py", first_stage()),
         _File(CONFIG_PATH, config, mode="0600"),
         *(_File(f"{UNIT_FOLDER}/{name}", text) for name, text in unit_texts.items()),
     ]
@@ -49,10 +50,10 @@ def render_user_data(deployment: Deployment, facts: LaunchFacts) -> UserData:
     text = render_template("user-data/cloud-config.yaml.j2", files=files, units=started)
     gzipped = _compress(text)
     if len(gzipped) > LIMIT_BYTES:
-        program, own = len(_compress(agent_program())), len(_compress(config))
+        stage, own = len(_compress(first_stage())), len(_compress(config))
         raise RefusedError(
             f"the user-data is {len(gzipped)} bytes compressed and {LIMIT_BYTES} are allowed (EC2's limit is "
-            f"{EC2_LIMIT_BYTES}): the agent takes about {program}, this stack's configuration about {own}",
+            f"{EC2_LIMIT_BYTES}): the agent takes about {stage}, this stack's configuration about {own}",
             where="user-data",
             hint="shorten engine.extra_args, engine.image and model.source",
         )
@@ -61,7 +62,21 @@ def render_user_data(deployment: Deployment, facts: LaunchFacts) -> UserData:
 
 def _config_json(deployment: Deployment, facts: LaunchFacts) -> str:
     # Nothing beyond ASCII, so that the file is the same whatever encoding its reader assumes.
-    return json.dumps(agent_config(deployment, facts), indent=1, ensure_ascii=True) + "\n"
+    return json.dumps(sent_config(deployment, facts), indent=1, ensure_ascii=True) + "\n"
+
+
+def sent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:
+    """agent.json of an instance: the agent's configuration, and where its program is."""
+    return {**agent_config(deployment, facts), "program": _where(facts.programs_path or "", program())}
+
+
+def _where(path: str, one: Program) -> dict[str, Json]:
+    """For the first stage: the parameters to put together, what must come out, and where it is kept."""
+    return {
+        "parameters": [*part_names(path, one)],
+        "sha256": one.sha256,
+        "file": f"{LIBRARY}/{PACKAGE}/program-{one.mark}.py",
+    }
 
 
 def _compress(text: str) -> bytes:

@@ -157,6 +157,7 @@ def _resources(observed: Observed) -> list[Json]:
         "api-key": observed.api_key,
     }
     found += [(kind, thing.name, "exists") for kind, thing in named.items() if thing is not None and thing.ours]
+    found += [("agent-program", one.name, "exists") for one in observed.programs if one.ours]
     return [{"kind": kind, "name": name, "state": state} for kind, name, state in found]
 
 

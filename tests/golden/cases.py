@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from deployer.catalog import partition as partitions
@@ -11,7 +12,7 @@ from deployer.decide import decide as deciding
 from deployer.decide.document import plan_document
 from deployer.decide.types import BoxPaths, Deployment
 from deployer.render.agent_config import LaunchFacts
-from deployer.render.program import agent_program
+from deployer.render.program import first_stage, program
 from deployer.render.user_data import render_user_data
 from deployer.settings import Settings
 from deployer.spec.load import load_spec
@@ -32,7 +33,7 @@ PATHS = BoxPaths(
     weights_dir="/box/weights", state_dir="/box", api_key_file="/box/api-key", engine_log="/box/engine.log",
     console="/box/console",
 )  # fmt: skip
-AGENT = "<the agent's program>\n"
+AGENT = "<the agent's first stage>\n"
 
 
 def decided(spec: Path) -> Deployment:
@@ -52,11 +53,12 @@ def facts(deployment: Deployment) -> LaunchFacts:
         generation=1,
         expires_at=LAUNCHED_AT + parse_duration_seconds(ttl) if ttl else None,
         ssm_endpoint=partitions.endpoint(partition, "ssm", spec.region),
+        programs_path=f"/deployer/agents/{spec.name}",
     )
 
 
 def produce(name: str) -> dict[str, str]:
-    """File name -> text. Left out: the agent's program, and the number of bytes, which would follow its every change."""
+    """File name -> text. Left out: what is of the agent itself and the number of bytes, which follow its every change."""
     deployment = decided(FOLDER / name / "spec.yaml")
     document = plan_document(deployment, (), 0)
     del document["user_data_bytes"]
@@ -66,7 +68,10 @@ def produce(name: str) -> dict[str, str]:
     }
     if isinstance(deployment.spec, Ec2Stack):
         text = render_user_data(deployment, facts(deployment)).text
-        program = "".join(f"   {line}\n" for line in agent_program().splitlines())
-        assert program in text
-        texts["user-data.yaml"] = text.replace(program, f"   {AGENT}")
+        stage = "".join(f"   {line}\n" for line in first_stage().splitlines())
+        assert stage in text
+        text = (
+            text.replace(stage, f"   {AGENT}").replace(program().sha256, "<sha256>").replace(program().mark, "<mark>")
+        )
+        texts["user-data.yaml"] = re.sub(r'( +"/deployer/agents/\S+/<mark>/\d+",?\n)+', "   <its parts>\n", text)
     return texts

@@ -14,7 +14,9 @@ from tests.golden.cases import FOLDER, NAMES, STACKS, decided, facts, produce
 @pytest.mark.parametrize("name", NAMES)
 def test_case(name: str) -> None:
     produced = produce(name)
-    kept = {path.name: path.read_text(encoding="utf-8") for path in (FOLDER / name).iterdir() if path.name != "spec.yaml"}
+    kept = {
+        path.name: path.read_text(encoding="utf-8") for path in (FOLDER / name).iterdir() if path.name != "spec.yaml"
+    }
     assert produced == kept, "after a wanted change: python -m tests.golden.update"
 
 

@@ -43,6 +43,11 @@ def read(aws: Aws, names: Names) -> str:
     return found.value
 
 
+def replace(aws: Aws, names: Names, key: str) -> None:
+    """Overwrite it; its tags stay."""
+    aws.call("ssm", "PutParameter", Name=names.api_key, Value=key, Type="SecureString", Overwrite=True)
+
+
 def delete(aws: Aws, names: Names) -> bool:
     """Delete it; False when it was gone."""
     return parameters.delete(aws, names.api_key)

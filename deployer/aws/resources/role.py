@@ -1,4 +1,4 @@
-"""The instance's role: it may read this stack's API key, an S3 source's prefix and an ECR image. Nothing else."""
+"""The instance's role: it may read this stack's API key and agent, an S3 source's prefix, an ECR image. No more."""
 
 from __future__ import annotations
 
@@ -50,7 +50,11 @@ def policy_document(
     image: what the instance pulls; one in ECR adds reading that repository.
     """
     key = partitions.arn(partition, "ssm", region, account, f"parameter{names.api_key}")
-    statements: list[dict[str, Any]] = [{"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": key}]
+    programs = partitions.arn(partition, "ssm", region, account, f"parameter{names.programs}/*")
+    statements: list[dict[str, Any]] = [
+        {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": key},
+        {"Effect": "Allow", "Action": "ssm:GetParameters", "Resource": programs},
+    ]
     if source is not None and source.startswith("s3://"):
         bucket, _, prefix = source.removeprefix("s3://").partition("/")
         place = f"{bucket}/{prefix.strip('/')}/*" if prefix.strip("/") else f"{bucket}/*"

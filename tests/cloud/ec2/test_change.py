@@ -111,7 +111,8 @@ def every_tagged(operator: Any, boto: Callable[..., Any]) -> list[dict[str, str]
     names = Names("demo", "cn-northwest-1")
     profile = iam.get_instance_profile(InstanceProfileName=names.instance_profile)["InstanceProfile"]
     others = [iam.get_role(RoleName=names.role)["Role"]["Tags"], profile["Tags"]]
-    for name in (names.record, names.api_key):
+    programs = ssm.get_parameters_by_path(Path=names.programs, Recursive=True)["Parameters"]
+    for name in (names.record, names.api_key, *(one["Name"] for one in programs)):
         others.append(ssm.list_tags_for_resource(ResourceType="Parameter", ResourceId=name)["TagList"])
     assert len(ec2_tags) >= 5
     return [from_aws(tags) for tags in [*ec2_tags, *others]]

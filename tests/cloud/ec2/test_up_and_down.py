@@ -11,7 +11,7 @@ from deployer.targets.ec2 import offline_plan
 
 def test_up_makes_everything_and_down_leaves_nothing(operator: Any) -> None:
     result = operator.up()
-    assert result.changes == 7
+    assert result.changes == 8
     assert [one["InstanceId"] for one in operator.instances()] == [result.instance_id]
     done = operator.down()
     assert f"instance {result.instance_id}" in done.deleted
@@ -78,9 +78,11 @@ def test_policies_know_the_partition_and_nothing_too_much(operator: Any, boto: C
     text = json.dumps([role["AssumeRolePolicyDocument"], policy])
     assert "arn:aws:" not in text
     assert role["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"Service": "ec2.amazonaws.com.cn"}
-    [statement] = policy["Statement"]
-    assert statement["Action"] == "ssm:GetParameter"
-    assert statement["Resource"].endswith(":parameter/deployer/keys/demo")
+    key, program = policy["Statement"]
+    assert key["Action"] == "ssm:GetParameter"
+    assert key["Resource"].endswith(":parameter/deployer/keys/demo")
+    assert program["Action"] == "ssm:GetParameters"
+    assert program["Resource"].endswith(":parameter/deployer/agents/demo/*")
 
 
 def test_the_api_key_is_nowhere_but_in_its_parameter(operator: Any, boto: Callable[..., Any]) -> None:
@@ -106,6 +108,7 @@ def test_stacks_are_listed_and_shown(operator: Any, refused: Callable[..., Any])
     ]
     status = target.status("one")
     kinds = {entry["kind"] for entry in status.details["resources"]}
-    assert kinds == {"instance", "security-group", "key-pair", "role", "instance-profile", "api-key"}
+    free = {"security-group", "key-pair", "role", "instance-profile", "api-key", "agent-program"}
+    assert kinds == {"instance", *free}
     assert status.expires_at is not None
     assert refused(lambda: target.status("three")).exit_code == 3

@@ -174,7 +174,7 @@ class _Metadata(_Quiet):
         self.answer(200 if body else 404, (body or "").encode())
 
     def do_POST(self) -> None:
-        """SSM GetParameter and ECR GetAuthorizationToken, signature checked with botocore's own signer."""
+        """SSM GetParameter(s) and ECR GetAuthorizationToken, signature checked with botocore's own signer."""
         owner: Metadata = self.owner
         data = self.rfile.read(int(self.headers["Content-Length"]))
         problem = owner.problem or _signature_problem(self, data)
@@ -189,6 +189,13 @@ class _Metadata(_Quiet):
         if self.headers["X-Amz-Target"] == "AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken":
             token = base64.b64encode(f"AWS:{owner.value}".encode()).decode()
             self.answer(200, json.dumps({"authorizationData": [{"authorizationToken": token}]}).encode())
+            return
+        if self.headers["X-Amz-Target"] == "AmazonSSM.GetParameters":
+            owner.batches.append(request["Names"])
+            here = [name for name in request["Names"] if name in owner.parameters]
+            found = [{"Name": name, "Value": owner.parameters[name]} for name in here]
+            gone = [name for name in request["Names"] if name not in here]
+            self.answer(200, json.dumps({"Parameters": found, "InvalidParameters": gone}).encode())
             return
         assert self.headers["X-Amz-Target"] == "AmazonSSM.GetParameter"
         assert request["WithDecryption"] is True
@@ -222,3 +229,6 @@ class Metadata(Server):
         self.problem_times = 0
         self.value = "from-ssm-0123456789"
         self.asked: list[str] = []
+        #: For GetParameters, and what it was asked for.
+        self.parameters: dict[str, str] = {}
+        self.batches: list[list[str]] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import deployer.agent
-from deployer.render.program import READY, agent_program, digest, make
+from deployer.render.program import FIRST_STAGE, READY, READY_FIRST_STAGE, agent_program, digest, first_stage, make
 
 SOURCES = sorted(Path(deployer.agent.__file__).parent.glob("*.py"))
 #: Modules and functions of the standard library that Python 3.9 does not have.
@@ -39,14 +39,17 @@ def test_each_module(path: Path) -> None:
     assert "from __future__ import annotations" in path.read_text() or "|" not in path.read_text()
 
 
-def test_what_is_sent() -> None:
-    tree = ast.parse(agent_program(), feature_version=(3, 9))
+@pytest.mark.parametrize("sent", [agent_program(), first_stage()], ids=["program", "first stage"])
+def test_what_is_sent(sent: str) -> None:
+    tree = ast.parse(sent, feature_version=(3, 9))
     assert not any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
     assert not any(isinstance(node, ast.AnnAssign) for node in tree.body)
-    assert agent_program().isascii()
+    assert sent.isascii()
 
 
 def test_what_is_kept_ready_is_the_agent_of_today() -> None:
     """Otherwise: python -m deployer.render.program."""
-    assert READY.read_text().splitlines()[0] == digest()
+    for path in (READY, READY_FIRST_STAGE):
+        assert path.read_text().splitlines()[0] == digest()
     assert ast.dump(ast.parse(agent_program())) == ast.dump(ast.parse(make()))
+    assert ast.dump(ast.parse(first_stage())) == ast.dump(ast.parse(make(FIRST_STAGE)))

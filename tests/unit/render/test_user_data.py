@@ -18,8 +18,8 @@ import deployer.render as render
 from deployer.decide.types import Deployment, WeightSource
 from deployer.errors import RefusedError
 from deployer.rehearsal.machines.units import parse_unit
-from deployer.render.agent_config import LaunchFacts, agent_config
-from deployer.render.user_data import LIMIT_BYTES, UserData, render_user_data
+from deployer.render.agent_config import LaunchFacts
+from deployer.render.user_data import LIMIT_BYTES, UserData, render_user_data, sent_config
 from tests.golden.cases import FOLDER, decided, facts
 
 
@@ -51,7 +51,7 @@ def test_what_cloud_init_gets(deployment: Deployment, launch: LaunchFacts) -> No
         "/etc/systemd/system/deployer-ttl.timer",
     ]
     assert files["/etc/deployer/agent.json"]["permissions"] == "0600"
-    assert json.loads(files["/etc/deployer/agent.json"]["content"]) == agent_config(deployment, launch)
+    assert json.loads(files["/etc/deployer/agent.json"]["content"]) == sent_config(deployment, launch)
     assert commands == [
         ["systemctl", "daemon-reload"],
         ["systemctl", "enable", "--now", "--no-block", "deployer-ttl.timer"],
@@ -119,7 +119,7 @@ def test_the_worst_case_stays_below_the_limit(deployment: Deployment, launch: La
 
 
 def test_too_much_is_refused_with_the_numbers(deployment: Deployment, launch: LaunchFacts) -> None:
-    words = ["".join(random.Random(n).choices(string.printable[:94], k=1024)) for n in range(8)]
+    words = ["".join(random.Random(n).choices(string.printable[:94], k=1024)) for n in range(16)]
     engine = replace(deployment.engine, argv=(*deployment.engine.argv, *words))
     with pytest.raises(RefusedError, match=r"\d+ bytes compressed and 16256 are allowed .* about \d+, .* about \d+"):
         render_user_data(replace(deployment, engine=engine), launch)
@@ -141,7 +141,7 @@ def test_nothing_gets_out_of_its_place(
 def test_files_for_a_person(deployment: Deployment, launch: LaunchFacts) -> None:
     texts = render.files(deployment, launch)
     assert set(texts) == {
-        *("agent.json", "argv.txt", "Dockerfile", "user-data.yaml", "user-data.size.txt"),
+        *("agent.json", "agent-program.py", "argv.txt", "Dockerfile", "user-data.yaml", "user-data.size.txt"),
         *("deployer-agent.service", "deployer-ttl.service", "deployer-ttl.timer"),
     }
     assert texts["argv.txt"].splitlines() == list(deployment.engine.argv)
