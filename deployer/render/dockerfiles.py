@@ -47,7 +47,7 @@ def dockerfile(build: EngineBuild, *, port: int = 18080, host: str = "127.0.0.1"
         cmake_flags=cmake_flags(build, source),
         source=source,
         title=f"llama-server, {build.name} build",
-        healthy=render_template("docker/healthy.sh").splitlines(),
+        healthy=_script(render_template("docker/healthy.sh")),
         health_url=f"http://{reachable}:{port}/health",
         port=port,
         user=USER_ID,
@@ -73,3 +73,9 @@ def cmake_flags(build: EngineBuild, source: Source = SOURCE) -> list[str]:
         # The driver's library is not in a build image; it comes with the instance.
         flags.append("-DCMAKE_EXE_LINKER_FLAGS=-Wl,--allow-shlib-undefined")
     return flags
+
+
+def _script(text: str) -> list[str]:
+    """The lines without what is said to readers of the source."""
+    first, *others = text.splitlines()
+    return [first, *(line for line in others if line and not line.startswith("#"))]

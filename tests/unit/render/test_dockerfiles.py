@@ -73,7 +73,7 @@ def test_nothing_is_fetched_but_packages(build: EngineBuild) -> None:
     assert SOURCE.sha256 in text and "sha256sum --check --strict" in text
     assert "-DLLAMA_BUILD_UI=OFF" in text and "-DLLAMA_USE_PREBUILT_UI=OFF" in text
     urls = re.findall(r"https?://[^\s\"]+", text)
-    assert urls == ["http://127.0.0.1:18080/health"]
+    assert urls == ["http://$host:$port/health", "http://127.0.0.1:18080/health"]
     assert not re.search(r"\b(wget|git|pip|ADD)\b", text)
 
 
@@ -108,7 +108,13 @@ def test_hostile_flags_stay_words() -> None:
     assert [word for word in printed if word in words] == list(words)
 
 
-HADOLINT = shutil.which("hadolint", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+def program(name: str) -> str | None:
+    return shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+
+
+HADOLINT = program("hadolint")
+SHELLCHECK = program("shellcheck")
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.skipif(HADOLINT is None, reason="hadolint is not installed here")
@@ -117,3 +123,31 @@ def test_hadolint(build: EngineBuild, tmp_path: Path) -> None:
     path.write_text(dockerfile(build))
     answer = subprocess.run([str(HADOLINT), str(path)], capture_output=True, text=True, check=False)
     assert (answer.returncode, answer.stdout) == (0, "")
+
+
+@pytest.mark.skipif(SHELLCHECK is None, reason="shellcheck is not installed here")
+@pytest.mark.parametrize("script", sorted([*ROOT.glob("bench/*.sh"), *ROOT.glob("templates/**/*.sh")]), ids=str)
+def test_shellcheck(script: Path) -> None:
+    answer = subprocess.run([str(SHELLCHECK), str(script)], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["--host", "0.0.0.0", "--port", "18443"], "http://127.0.0.1:18443/health"),
+        (["--port", "18443", "--host", "10.0.0.7"], "http://10.0.0.7:18443/health"),
+        (["-c", "4096"], "http://127.0.0.1:18080/health"),
+    ],
+)
+def test_the_health_check_follows_the_command_line(words: list[str], asked: str, tmp_path: Path) -> None:
+    (script,) = [rest for name, rest in instructions(dockerfile(_any("avx512"))) if "healthy" in rest and name == "RUN"]
+    made = tmp_path / "healthy"
+    subprocess.run(["sh", "-c", script.replace("/opt/llama/bin/healthy", str(made))], check=True)
+    (tmp_path / "cmdline").write_bytes(b"\0".join(word.encode() for word in ["tini", "--", "llama-server", *words]))
+    text = made.read_text().replace("/proc/1/cmdline", str(tmp_path / "cmdline")).replace("exec curl", "echo")
+    answer = subprocess.run(
+        ["sh", "-c", text], capture_output=True, text=True, check=True,
+        env={**os.environ, "HEALTH_URL": "http://127.0.0.1:18080/health"},
+    )  # fmt: skip
+    assert answer.stdout.split()[-1] == asked
