@@ -27,6 +27,7 @@ COMMANDS = {
     "status": Lazy("deployer.cli.status:status", "Show one stack in detail.", _DAILY),
     "tunnel": Lazy("deployer.cli.tunnel:tunnel", "Keep a tunnel to a stack's endpoint open.", _DAILY),
     "env": Lazy("deployer.cli.env:env", "Print OPENAI_BASE_URL and OPENAI_API_KEY for `eval`.", _DAILY),
+    "key": Lazy("deployer.cli.key:key", "Give a stack a new API key.", _DAILY),
     "chat": Lazy("deployer.cli.chat:chat", "Talk to a stack's model.", _DAILY),
     "logs": Lazy("deployer.cli.logs:logs", "Show what a stack's machine and engine have said.", _DAILY),
     "ssh": Lazy("deployer.cli.ssh:ssh", "Log in to a stack's machine.", _DAILY),

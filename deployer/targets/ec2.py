@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deployer.reconcile.operation import Operation
     from deployer.targets.ec2_access import Access
     from deployer.targets.logs import Logs
+    from deployer.targets.rotation import Rotated
 
 #: Asks whether what `converge` brought up serves; raises when it does not.
 Verify = Callable[["Operation", Deployment, str], None]
@@ -159,6 +160,13 @@ class Ec2Target:
 
         with _for_people():
             return every_stack(self._aws(), self._emit)
+
+    def rotate_key(self, stack: str) -> Rotated:
+        """A new API key, in SSM and in the engine. Raises RefusedError before any change when the stack is not up."""
+        from deployer.targets.ec2_rotation import rotate
+
+        with _for_people(), self._operation(stack, "key rotate") as op:
+            return rotate(op)
 
     def open_access(self, stack: str) -> Access:
         """How to log in to a stack and which port serves there. Raises RefusedError when it is not up."""

@@ -21,7 +21,10 @@ from deployer.settings import Settings
 
 @dataclass(frozen=True)
 class Access:
-    """remote_port: the engine's port on the instance's loopback. api_key: reads the key from AWS when called."""
+    """remote_port: the engine's port on the instance's loopback. api_key: reads the key from AWS when called.
+
+    certificate: PEM of the endpoint's own, None when it speaks plain HTTP.
+    """
 
     stack: str
     region: str
@@ -29,6 +32,13 @@ class Access:
     remote_port: int
     endpoint: EndpointFacts
     api_key: Callable[[], str]
+    instance_id: str = ""
+    certificate: str | None = None
+
+    @property
+    def scheme(self) -> str:
+        """`https` or `http`."""
+        return "https" if self.certificate else "http"
 
 
 class NotRunningError(RefusedError):
@@ -63,6 +73,7 @@ def access_to(aws: Aws, settings: Settings, stack: str) -> Access:
         remote_port=record.endpoint.port,
         endpoint=record.endpoint,
         api_key=lambda: api_key.read(aws, names),
+        instance_id=found.id,
     )
 
 

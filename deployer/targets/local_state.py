@@ -110,8 +110,12 @@ class StackFolder:
     def ensure_api_key(self) -> str:
         """The stack's key, made on first use."""
         if not self.api_key_file.exists():
-            _write(self.api_key_file, new_api_key() + "\n")
+            self.write_api_key(new_api_key())
         return self.api_key_file.read_text().strip()
+
+    def write_api_key(self, key: str) -> None:
+        """Replace the key in one step."""
+        _write(self.api_key_file, key + "\n")
 
     def console_text(self) -> str:
         """What the agent has said since its last start; empty before."""

@@ -17,6 +17,8 @@ from typing import ClassVar
 from deployer.rehearsal.loopback_http import LoopbackServer
 
 NAMES = ("systemctl", "shutdown", "poweroff", "reboot", "halt")
+#: The computer's own would set a PATH of its own, on which its own systemctl comes first.
+_SUDO = '#!/bin/sh\n[ "$1" = -n ] && shift\nexec "$@"\n'
 Run = Callable[[Sequence[str]], tuple[int, str]]
 
 _CLIENT = """\
@@ -43,6 +45,9 @@ class Commands:
         client = folder / "commands.py"
         client.write_text(_CLIENT, encoding="utf-8")
         where = self._server.url.removeprefix("http://")
+        sudo = folder / "sudo"
+        sudo.write_text(_SUDO, encoding="utf-8")
+        sudo.chmod(0o755)
         for name in NAMES:
             words = shlex.join([sys.executable, "-I", "-S", str(client), where, name])
             script = folder / name
