@@ -43,7 +43,7 @@ def check_source(path: Path) -> Path:
     """The pinned archive of llama.cpp, checked. Raises RefusedError that says how to get it."""
     hint = (
         f"it is {SOURCE.name}, the source archive of the Python package of that name: any package index has it "
-        "(pip download --no-deps --no-binary :all: xllamacpp==2026.10.11549)"
+        "(pip download --no-deps --no-binary xllamacpp xllamacpp==2026.10.11549)"
     )
     if not path.is_file():
         raise RefusedError(f"there is no source archive at {path}", where="--source", hint=hint)

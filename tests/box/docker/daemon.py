@@ -60,14 +60,25 @@ class Docker:
 
 
 @contextmanager
-def dockerd(registry: str) -> Iterator[Docker]:
-    """registry: `HOST:PORT` whose HOST is the loopback for the daemon alone, by a hosts file of its own."""
+def dockerd(registry: str, *, address: str = "127.0.0.1", data: Path | None = None) -> Iterator[Docker]:
+    """registry: `HOST[:PORT]` whose HOST is the address for the daemon alone, by a hosts file of its own.
+
+    data: where it keeps images; its own, thrown away at the end, by default.
+    """
     # A Unix socket's path may not be long, and pytest's folders are.
     folder = Path(tempfile.mkdtemp(prefix="dk"))
     hosts = folder / "hosts"
-    hosts.write_text(f"127.0.0.1 localhost {registry.partition(':')[0]}\n")
+    hosts.write_text(f"127.0.0.1 localhost\n{address} {registry.partition(':')[0]}\n")
     command = [
-        *("dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid"),
+        *(
+            "dockerd",
+            "--data-root",
+            str(data or folder / "data"),
+            "--exec-root",
+            f"{folder}/exec",
+            "--pidfile",
+            f"{folder}/pid",
+        ),
         *("--host", f"unix://{folder}/s", "--default-ulimit", _LIMITS, "--insecure-registry", registry),
         *("--bridge", "none", "--iptables=false", "--ip6tables=false"),
     ]
@@ -93,7 +104,7 @@ def dockerd(registry: str) -> Iterator[Docker]:
 
 
 @contextmanager
-def registry(folder: Path, port: int, user: str, password: str) -> Iterator[str]:
+def registry(folder: Path, port: int, user: str, password: str, *, address: str = "127.0.0.1") -> Iterator[str]:
     """A registry on loopback that lets in one user, as ECR does; its `HOST:PORT` under ECR's name."""
     folder.mkdir()
     (folder / "users").write_bytes(user.encode() + b":" + bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)) + b"\n")
@@ -101,14 +112,14 @@ def registry(folder: Path, port: int, user: str, password: str) -> Iterator[str]
         "version": "0.1",
         "log": {"level": "error"},
         "storage": {"filesystem": {"rootdirectory": str(folder / "data")}},
-        "http": {"addr": f"127.0.0.1:{port}"},
+        "http": {"addr": f"{address}:{port}"},
         "auth": {"htpasswd": {"realm": "tests", "path": str(folder / "users")}},
     }
     (folder / "config.yml").write_text(json.dumps(config))  # JSON is YAML
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(["docker-registry", "serve", str(folder / "config.yml")], stdout=log, stderr=log)
     try:
-        until(lambda: _answers(port) or process.poll() is not None, "the registry answers", seconds=20)
+        until(lambda: _answers(address, port) or process.poll() is not None, "the registry answers", seconds=20)
         assert process.poll() is None, (folder / "log").read_text()
         yield f"{ACCOUNT_HOST}:{port}"
     finally:
@@ -116,9 +127,9 @@ def registry(folder: Path, port: int, user: str, password: str) -> Iterator[str]
         process.wait(10)
 
 
-def _answers(port: int) -> bool:
+def _answers(address: str, port: int) -> bool:
     try:
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/v2/", timeout=2)
+        urllib.request.urlopen(f"http://{address}:{port}/v2/", timeout=2)
     except urllib.error.HTTPError as refused:
         return refused.code == 401
     except OSError:

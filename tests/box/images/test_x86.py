@@ -1,0 +1,216 @@
+"""The x86 image, whole: built by `deployer image build` from the rendered Dockerfile, tried, pushed to ECR, pulled and
+run by the agent under docker. Compiled in 20 minutes the first time; docker keeps the layers in the person's cache.
+
+The generic flags, because not every machine has AVX-512; the Dockerfile is the one of the avx512 build.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from deployer.agent.processes import GRACE_SECONDS, SECOND_GRACE_SECONDS
+from deployer.rehearsal import sandbox, tiny_model
+from deployer.render.program import PACKAGE, make
+from tests.box.docker import daemon
+from tests.box.docker.daemon import Docker
+from tests.box.docker.test_docker_runtime import NAME, complete, containers, slots
+from tests.box.images import ecr
+from tests.box.images.building import CACHE, archive, need, tiny
+from tests.rehearse.support import program
+from tests.support.waiting import until
+from tests.unit.agent.box import Box
+from tests.unit.agent.servers import Metadata
+
+pytestmark = pytest.mark.box
+SPEC = "stacks/c8i-27b-mtp.yaml"
+_BUILD_SECONDS = 3600
+_READY_SECONDS = 120.0
+_BASE = "debian:box"
+#: What the embedded ECR hands out for that account.
+_PASSWORD = daemon.ACCOUNT_HOST.partition(".")[0] + "-auth-token"
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """host: as the docker runtime's tests know it. built, image: what the commands said. name: by digest."""
+
+    docker: Docker
+    built: dict[str, object]
+    local: str
+    name: str
+    password: str
+    model: Path
+
+
+def ask(environ: dict[str, str], *words: str) -> dict[str, object]:
+    """The last line of a command of the product."""
+    done = subprocess.run(
+        program("image", *words, SPEC, "--set", "engine.build=generic", "--json"),
+        env=environ, capture_output=True, text=True, timeout=_BUILD_SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def import_base(docker: Docker) -> None:
+    """A Debian of this machine's own archive: a registry of base images cannot be reached from everywhere."""
+    if docker("images", "--quiet", _BASE):
+        return
+    need("mmdebstrap", packages="mmdebstrap")
+    packed = CACHE / "base.tar"
+    if not packed.is_file():
+        options = ["--quiet", "--variant=minbase", '--aptopt=Acquire::Languages "none"']
+        subprocess.run(["mmdebstrap", *options, "bookworm", str(packed)], check=True)
+    docker("import", str(packed), _BASE)
+
+
+@contextlib.contextmanager
+def daemon_of(place: str) -> Iterator[Docker]:
+    """With the layers of earlier runs."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with daemon.dockerd(place, address=ecr.ADDRESS, data=CACHE / "docker") as docker:
+        yield docker
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
+    if reason := daemon.missing():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("x86")
+    info = sandbox.start(folder / "sandbox", machines="none", parent_pid=os.getpid())
+    try:
+        host = daemon.ACCOUNT_HOST
+        with (
+            daemon.registry(folder / "registry", ecr.PORT, "AWS", _PASSWORD, address=ecr.ADDRESS),
+            daemon_of(host) as docker,
+        ):
+            import_base(docker)
+            ecr.client(docker, folder / "bin")
+            environ = {**os.environ, **info.env, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+            model = tiny_model.write(folder / "tiny.gguf", endless=True)
+            built = ask(environ, "build", "--source", str(archive()), "--base", _BASE, "--model", str(tiny()))
+            sent = ask(environ, "push")
+            local = str(built["image"])
+            yield Pushed(docker, built, local, str(sent["image"]), _PASSWORD, model)
+    finally:
+        sandbox.stop(folder / "sandbox")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lib")
+    (folder / PACKAGE).mkdir()
+    (folder / PACKAGE / "__main__.py").write_text(make())
+    return folder
+
+
+@pytest.fixture
+def box(pushed: Pushed, tmp_path: Path, library: Path) -> Iterator[Box]:
+    """An instance whose docker has not got the image."""
+    for name in (pushed.name, pushed.name.partition("@")[0]):
+        pushed.docker("image", "rm", name, check=False)
+    with Metadata() as metadata:
+        metadata.value = pushed.password
+        made = Box(tmp_path / "root", library)
+        pushed.docker.client(made.root / "bin")
+        (made.root / "models/m.gguf").unlink()
+        (made.root / "models/m.gguf").hardlink_to(pushed.model)
+        engine = made.config["engine"]
+        engine["image"] = pushed.name
+        engine["argv"] += ["-c", "8192", "-np", "2", "-t", "2", "--spec-type", "draft-mtp", "--spec-draft-n-max", "2"]
+        made.config["runtime"] = "docker"
+        made.config["deadlines"] |= {"engine_load_s": 90, "ready_s": 90}
+        made.environ.update(
+            AWS_EC2_METADATA_SERVICE_ENDPOINT=metadata.url, AWS_ENDPOINT_URL_ECR=metadata.url, HOME=str(made.root)
+        )
+        yield made
+        made.close()
+        pushed.docker("rm", "--force", NAME, check=False)
+
+
+def test_the_image(pushed: Pushed) -> None:
+    tried = pushed.built["smoke_test"]
+    assert isinstance(tried, dict) and tried["draft_n_accepted"] > 0
+    (found,) = json.loads(pushed.docker("image", "inspect", pushed.local))
+    config = found["Config"]
+    assert config["User"] == "10001:10001" and config["StopSignal"] == "SIGTERM"
+    assert config["Healthcheck"]["Test"] == ["CMD", "/opt/llama/bin/healthy"]
+    labels = config["Labels"]
+    assert (
+        labels["org.opencontainers.image.version"] == "b11549" and "-DGGML_NATIVE=OFF" in labels["deployer.cmake-flags"]
+    )
+    (base,) = json.loads(pushed.docker("image", "inspect", _BASE))
+    assert found["Size"] - base["Size"] < 60e6
+    version = pushed.docker("run", "--rm", "--network", "none", pushed.local, "--version")
+    assert "build 11549" in version
+
+
+def test_an_abort_is_told_as_one(pushed: Pushed, tmp_path: Path) -> None:
+    model = tmp_path / "m.gguf"
+    tiny_model.write_variant(model, tiny_model.Variant("qwen35", "missing-tensors"))
+    command = ["docker", "--host", pushed.docker.host, "run", "--rm", "--network", "none"]
+    command += ["--mount", f"type=bind,readonly,src={model},dst=/m.gguf", pushed.local, "-m", "/m.gguf", "-c", "512"]
+    done = subprocess.run([*command, "--spec-type", "draft-mtp"], capture_output=True, text=True, check=False)
+    assert done.returncode == 134, done.stderr[-1000:]
+
+
+def test_it_answers_with_drafts_and_is_healthy_on_its_own_port(pushed: Pushed, box: Box) -> None:
+    agent = box.start()
+    ready = box.said("ready", "done", _READY_SECONDS)
+    assert ready["detail"]["draft_n_accepted"] > 0 and box.port != 18080
+    assert complete(box)["timings"]["draft_n_accepted"] > 0
+    health = "{{.State.Health.Status}}"
+    until(lambda: pushed.docker("inspect", "--format", health, NAME) == "healthy", "docker says healthy", seconds=30)
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(20) == 0
+    assert containers(pushed) == ""  # type: ignore[arg-type]
+
+
+def test_it_stops_with_a_request_in_flight(pushed: Pushed, box: Box) -> None:
+    agent = box.start()
+    box.said("ready", "done", _READY_SECONDS)
+    ended = threading.Event()
+
+    def request() -> None:
+        try:
+            complete(box, tokens=1_000_000, timeout=60)
+        except OSError:
+            ended.set()
+
+    threading.Thread(target=request, daemon=True).start()
+    until(lambda: 'is_processing":true' in slots(box), "a request is being answered", seconds=20)
+    began = time.monotonic()
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(30) == 0
+    assert time.monotonic() - began < GRACE_SECONDS + SECOND_GRACE_SECONDS + 7
+    assert ended.wait(5) and containers(pushed) == ""  # type: ignore[arg-type]
+
+
+def test_it_survives_a_crash_and_a_restart_of_the_machine(pushed: Pushed, box: Box) -> None:
+    agent = box.start()
+    box.said("ready", "done", _READY_SECONDS)
+    pushed.docker(
+        "exec", "--user", "0", NAME, "sh", "-c", "kill -SEGV $(grep -lx llama-server /proc/[0-9]*/comm | cut -d/ -f3)"
+    )
+    restarting = box.said("engine", "restarting", 30)
+    assert "139" in restarting["message"]
+    until(lambda: len(box.lines("ready", "done")) == 2, "it is ready again", seconds=_READY_SECONDS)
+    # The power goes: the agent and the container end at once, and what is on the disk stays.
+    agent.kill()
+    agent.wait()
+    pushed.docker("kill", NAME)
+    box.start()
+    until(lambda: len(box.lines("ready", "done")) == 3, "the machine serves again", seconds=_READY_SECONDS)
+    assert complete(box)["timings"]["draft_n_accepted"] > 0
+    assert not [line for line in box.lines("image") if "pulling" in str(line).lower() and line["state"] == "failed"]
