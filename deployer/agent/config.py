@@ -52,10 +52,16 @@ class Config:
         self.load_s: float = deadlines.get("engine_load_s", 1800)
         self.ready_s: float = deadlines.get("ready_s", 300)
         self.key_s: float = deadlines.get("api_key_s", 90)
+        self.network_s: float = deadlines.get("network_s", 120)
+        self.connections: int = weights.get("connections", 8)
+        self.piece: int = weights.get("piece_bytes", 1 << 24)
         self.retry_s: float = deadlines.get("retry_s", 0.5)
         bind = environ.get("DEPLOYER_AGENT_BIND")
         self.host: str = bind or engine["host"]
-        ours = tuple(path + "/" for path in (weights["dir"], key["file"], paths["state"]))
+        tls = engine.get("tls") or {}
+        self.tls_key: str | None = self.root + tls["key"] if tls else None
+        self.tls_certificate: str | None = self.root + tls["certificate"] if tls else None
+        ours = tuple(path + "/" for path in (weights["dir"], key["file"], paths["state"], *tls.values()))
         self.argv = [self.root + word if (word + "/").startswith(ours) else word for word in engine["argv"]]
         if bind and "--host" in self.argv:
             self.argv[self.argv.index("--host") + 1] = bind

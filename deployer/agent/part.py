@@ -1,16 +1,25 @@
-"""A download that was begun: FILE.part beside FILE.part.json, which says of what it is a part."""
+"""A download that was begun: FILE.part with two sidecars, one that says of what it is a part, one what is here of it.
+
+A large file is fetched in pieces by several connections. What is here of each piece is written down after its bytes, so
+a killed agent finds every byte again; after a crash of the machine only what had reached the disk counts.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
+import struct
+import threading
 from typing import Any
 
-from .stop import Stop
+from .hasher import Hasher
 
-_CHUNK = 1 << 20
+#: A file of fewer pieces comes as one.
+PIECES_AT_LEAST = 4
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+#: Of the ledger: the machine's boot (16 bytes), bytes that came over the wire; then for each piece written and synced.
+_HEAD, _ENTRY = struct.Struct("<16sQ"), struct.Struct("<QQ")
 
 
 def read_json(path: str) -> dict[str, Any]:
@@ -39,32 +48,64 @@ def remove(path: str) -> None:
 
 
 class Part:
-    """What is already here of one URL. offset: bytes; digest: sha256 of exactly those bytes."""
+    """What is already here of one URL. piece_bytes: size of the pieces of a file that is much larger than that."""
 
-    def __init__(self, path: str, url: str, stop: Stop) -> None:
+    def __init__(self, path: str, url: str, piece_bytes: int) -> None:
         self.path = path
         self._url = url
-        self._meta_path = path + ".json"
-        meta = read_json(self._meta_path)
+        self.piece_bytes = piece_bytes
+        self._lock = threading.Lock()
+        self._claimed: set[int] = set()
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._ledger = os.open(path + ".have", os.O_RDWR | os.O_CREAT, 0o644)
+        meta = read_json(path + ".json")
         # Bytes of another URL or of an unknown whole would be spliced into a file that never existed.
         self.meta = meta if meta.get("url") == url and meta.get("total") else {}
-        self.offset = 0
-        self.digest = hashlib.sha256()
-        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - closed by close()
-        if self.meta and os.fstat(self._file.fileno()).st_size <= self.meta["total"]:
-            self._count(stop)
-        else:
-            self.restart()
+        #: Bytes that came over the wire for this file, also in earlier runs.
+        self.wire = 0
+        #: Bytes here of each piece, from its start.
+        self._have = [0]
+        self._synced = [0]
+        #: The last byte of a file of unknown length has come.
+        self.ended = False
+        self._load()
+        self._hasher = Hasher(self._file, self._contiguous)
 
-    def _count(self, stop: Stop) -> None:
-        self._file.seek(0)
-        while True:
-            chunk = self._file.read(_CHUNK)
-            if not chunk:
-                return
-            self.digest.update(chunk)
-            self.offset += len(chunk)
-            stop.check()
+    def _load(self) -> None:
+        size = os.fstat(self._file).st_size
+        ledger = os.pread(self._ledger, 1 << 26, 0)
+        boot = b""
+        if self.meta and len(ledger) >= _HEAD.size:
+            boot, self.wire = _HEAD.unpack_from(ledger)
+        if not self.meta or size > self.meta["total"]:
+            self.restart()
+            return
+        if self.piece:
+            count = -(-self.meta["total"] // self.piece)
+            rows = ledger[_HEAD.size : _HEAD.size + count * _ENTRY.size]
+            entries = list(_ENTRY.iter_unpack(rows[: len(rows) // _ENTRY.size * _ENTRY.size]))
+            entries += [(0, 0)] * (count - len(entries))
+            self._have = [entry[boot != _boot()] for entry in entries]
+        else:
+            self._have = [size]
+        self._synced = list(self._have)
+        # An old sidecar does not tell.
+        self.wire = max(self.wire, self.offset)
+        self._write_ledger()
+
+    def _write_ledger(self) -> None:
+        rows = b"".join(map(_ENTRY.pack, self._have, self._synced))
+        os.pwrite(self._ledger, _HEAD.pack(_boot(), self.wire) + rows, 0)
+
+    @property
+    def piece(self) -> int:
+        """Bytes of a piece; 0 for a file that comes as one."""
+        return int(self.meta.get("piece") or 0)
+
+    @property
+    def offset(self) -> int:
+        """Bytes here."""
+        return sum(self._have)
 
     @property
     def total(self) -> int | None:
@@ -74,46 +115,145 @@ class Part:
     @property
     def complete(self) -> bool:
         """Is every byte here?"""
-        return self.total is not None and self.offset == self.total
+        return self.ended if self.total is None else self.offset == self.total
 
-    def describe(self, total: int | None, etag: str | None, modified: str | None) -> None:
-        """Write down what the bytes to come are a part of."""
-        meta = {"url": self._url, "total": total, "etag": etag, "modified": modified}
-        if meta != self.meta:
-            write_json(self._meta_path, meta)
-            self.meta = meta
+    def describe(self, total: int | None, etag: str | None, modified: str | None, ranges: bool) -> None:
+        """Write down what the bytes to come are a part of. ranges: the server can serve pieces of it."""
+        meta: dict[str, Any] = {"url": self._url, "total": total, "etag": etag, "modified": modified}
+        if any(self.meta.get(name) != value for name, value in meta.items()):
+            if ranges and total and total > PIECES_AT_LEAST * self.piece_bytes:
+                meta["piece"] = self.piece_bytes
+            # Before the name says so: pieces without a ledger would count as nothing here.
+            with self._lock:
+                self.meta = meta
+                if self.piece and total:
+                    self._have = [0] * -(-total // self.piece)
+                    self._synced = list(self._have)
+                self._write_ledger()
+            write_json(self.path + ".json", meta)
+
+    def claim(self, wanted: int | None = None) -> int | None:
+        """A piece that nobody fetches, the first one or the wanted one; None when there is none."""
+        with self._lock:
+            for index in range(len(self._have)) if wanted is None else [wanted]:
+                if index < len(self._have) and index not in self._claimed and self._left(index) != 0:
+                    self._claimed.add(index)
+                    return index
+            return None
+
+    def release(self, index: int) -> None:
+        """Its claimer is done with it, finished or not."""
+        with self._lock:
+            self._claimed.discard(index)
+
+    def _left(self, index: int) -> int | None:
+        if self.total is None:
+            return 0 if self.ended else None
+        size = min(self.piece, self.total - index * self.piece) if self.piece else self.total
+        return size - self._have[index]
+
+    def span(self, index: int) -> tuple[int, int | None]:
+        """(first missing byte, byte after the last one) of a piece; None: to the end of the file."""
+        with self._lock:
+            first = index * self.piece + self._have[index]
+            return first, min(first + (self._left(index) or 0), self.total or 0) if self.piece else None
+
+    def is_done(self, index: int) -> bool:
+        """Is every byte of the piece here?"""
+        with self._lock:
+            return self._left(index) == 0
+
+    def count(self, size: int) -> None:
+        """So many bytes came. Said before they are stored: what a kill loses in between counts as fetched."""
+        with self._lock:
+            self.wire += size
+            os.pwrite(self._ledger, struct.pack("<Q", self.wire), 16)
+
+    def room(self, index: int, most: int) -> int:
+        """How many bytes to read for a piece, at most so many: none that it cannot take."""
+        with self._lock:
+            left = self._left(index)
+        return most if left is None else min(most, max(1, left))
+
+    def append(self, index: int, data: bytes) -> None:
+        """Add bytes to a piece, by its claimer; what is too much is left out."""
+        with self._lock:
+            left, first = self._left(index), index * self.piece + self._have[index]
+        view = memoryview(data)[:left]
+        done = 0
+        while done < len(view):
+            done += os.pwrite(self._file, view[done:], first + done)
+        with self._lock:
+            self._have[index] += done
+            if self.piece:
+                os.pwrite(self._ledger, struct.pack("<Q", self._have[index]), _HEAD.size + index * _ENTRY.size)
+        self._hasher.wake()
+
+    def sync(self) -> None:
+        """Bring to the disk what is written, and write down that it is there."""
+        with self._lock:
+            reached = list(self._have)
+        os.fsync(self._file)
+        with self._lock:
+            if len(reached) == len(self._synced):
+                self._synced = list(map(min, reached, self._have))
+                self._write_ledger()
+
+    def _contiguous(self) -> int:
+        """Bytes from the start without a gap."""
+        with self._lock:
+            end = 0
+            for index in range(len(self._have)):
+                end += self._have[index]
+                if self._left(index) != 0:
+                    break
+            return end
 
     def restart(self) -> None:
         """Forget the bytes."""
-        self._file.truncate(0)
-        self.offset = 0
-        self.digest = hashlib.sha256()
-        self.meta = {}
+        with self._lock:
+            os.ftruncate(self._file, 0)
+            os.ftruncate(self._ledger, 0)
+            self._have, self._synced = [0], [0]
+            self.meta, self.ended = {}, False
+            self._write_ledger()
+        if hasattr(self, "_hasher"):
+            self._hasher.restart()
 
-    def append(self, data: bytes) -> None:
-        """Add bytes at the end."""
-        view = memoryview(data)
-        while view:
-            view = view[self._file.write(view) :]
-        self.digest.update(data)
-        self.offset += len(data)
+    def hexdigest(self) -> str:
+        """sha256 of every byte here; waits for the rest of them to be read."""
+        return self._hasher.finish()
 
     def begins_with(self, magic: bytes) -> bool:
         """Does the file start with these bytes?"""
-        self._file.seek(0)
-        return self._file.read(len(magic)) == magic
+        return os.pread(self._file, len(magic), 0) == magic
 
     def finish(self, path: str) -> None:
         """Every byte on the disk, then the final name."""
-        os.fsync(self._file.fileno())
+        os.fsync(self._file)
         os.replace(self.path, path)
-        remove(self._meta_path)
+        self._remove_sidecars()
 
     def discard(self) -> None:
         """Delete it."""
         remove(self.path)
-        remove(self._meta_path)
+        self._remove_sidecars()
+
+    def _remove_sidecars(self) -> None:
+        remove(self.path + ".json")
+        remove(self.path + ".have")
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+        """Let go of the files."""
+        self._hasher.close()
+        os.close(self._file)
+        os.close(self._ledger)
+
+
+def _boot() -> bytes:
+    """Which boot of the machine this is; the same for ever where nobody tells."""
+    try:
+        with open(_BOOT_ID, encoding="ascii") as stream:
+            return bytes.fromhex(stream.read().strip().replace("-", ""))
+    except (OSError, ValueError):
+        return bytes(16)

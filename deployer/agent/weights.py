@@ -16,13 +16,15 @@ from .console import Phase
 from .download import REACH_TRIES, Download, SourceFailed, need_space
 from .imds import MetadataError, role_credentials
 from .part import Part, read_json, remove, write_json
-from .sigv4 import UNSIGNED, sign
+from .sigv4 import UNSIGNED, Credentials, sign
 from .stop import Stop
 from .web import NETWORK_ERRORS, call
 
 _MAGIC = b"GGUF"
 _CHUNK = 1 << 22
 _LISTING_TRIES = 3
+#: The role's credentials are asked for anew after so long; they are valid for hours.
+_ROLE_SECONDS = 60.0
 
 
 def obtain(config: Config, phase: Phase, stop: Stop) -> None:
@@ -36,13 +38,32 @@ class _Weights:
         self._phase = phase
         self._stop = stop
         self._final = config.weights_file
+        self._role: Credentials | None = None
+        self._role_at = -_ROLE_SECONDS
 
     def obtain(self) -> None:
         os.makedirs(self._config.weights_dir, exist_ok=True)
         if self._already_here():
             return
+        began = time.monotonic()
+        pause = self._config.retry_s
+        while True:
+            problems, mismatch, unreachable = self._round()
+            if not problems and self._config.sources:
+                return
+            waited = time.monotonic() - began
+            if not unreachable or waited + pause > self._config.network_s:
+                code = "weights_checksum" if mismatch else "weights_download"
+                raise self._phase.failure(code, "; ".join(problems))
+            # An address that is not known in the first minute after boot may be a network that is not up yet.
+            self._phase.note("waiting for the network (%d of %d s)" % (waited, self._config.network_s))
+            self._stop.pause(pause)
+            pause = min(5.0, pause * 2)
+
+    def _round(self) -> tuple[list[str], bool, bool]:
+        """Try every source: (what is wrong with each, or [], was one another file, was there no way to any)."""
         problems: list[str] = []
-        mismatch = False
+        mismatch, unreachable = False, bool(self._config.sources)
         # As configured, but the source of a begun download first: its bytes are worth more than the order.
         begun = read_json(self._final + ".part.json").get("url")
         sources = sorted(self._config.sources, key=lambda source: source.url != begun)
@@ -53,14 +74,15 @@ class _Weights:
                 else:
                     # The last one gets one try more.
                     self._download(source, REACH_TRIES + (source is sources[-1]))
-                return
+                return [], False, False
             except SourceFailed as problem:
                 text = "%s: %s" % (_short(source.url), problem)
                 self._phase.note("source failed: " + text)
                 mismatch = mismatch or problem.mismatch
+                unreachable = unreachable and problem.unreachable
                 # The wrong file first: what is wrong with a fallback matters less.
                 problems.insert(0 if problem.mismatch else len(problems), text)
-        raise self._phase.failure("weights_checksum" if mismatch else "weights_download", "; ".join(problems))
+        return problems, mismatch, unreachable
 
     def _already_here(self) -> bool:
         """Adopt what an earlier run finished: by its record, else (pinned only) by the file's own digest."""
@@ -83,15 +105,14 @@ class _Weights:
 
     def _download(self, source: Source, reach_tries: int) -> None:
         sha256, size, by = self._expect(source)
-        part = Part(self._final + ".part", source.url, self._stop)
-        resumed_at = part.offset
+        part = Part(self._final + ".part", source.url, self._config.piece)
+        resumed_at, known = part.offset, part.wire
         try:
             headers = self._s3_headers if source.kind == "s3" else _no_headers
             url = _s3_url(source.url) if source.kind == "s3" else source.url
-            pause = self._config.retry_s
-            download = Download(url, part, size, headers, self._phase, self._stop, pause, reach_tries)
-            download.run()
-            digest = part.digest.hexdigest()
+            pause, connections = self._config.retry_s, self._config.connections
+            Download(url, part, size, headers, self._phase, self._stop, pause, reach_tries, connections).run()
+            digest = part.hexdigest()
             problem = ""
             if size and part.offset != size:
                 problem = "it has %d bytes, %d are expected" % (part.offset, size)
@@ -107,7 +128,10 @@ class _Weights:
             part.finish(self._final)
         finally:
             part.close()
-        self._done(part.offset, digest, by, received=download.received, resumed_at=resumed_at)
+        twice = part.wire - part.offset
+        if twice:
+            self._phase.result(message="%d bytes (%.2f %%) were fetched twice" % (twice, twice * 100 / part.offset))
+        self._done(part.offset, digest, by, received=part.wire - known, resumed_at=resumed_at, fetched_twice=twice)
 
     def _expect(self, source: Source) -> tuple[str | None, int | None, str | None]:
         """(sha256, size, who says so): the spec's pin, else the listing's, else none, which is said."""
@@ -191,11 +215,15 @@ class _Weights:
 
     def _s3_headers(self, url: str) -> dict[str, str]:
         """Signed with the instance's role; unsigned when there is none (a public object)."""
-        try:
-            credentials = role_credentials()
-        except MetadataError:
+        if time.monotonic() - self._role_at > _ROLE_SECONDS:
+            try:
+                self._role = role_credentials()
+            except MetadataError:
+                self._role = None
+            self._role_at = time.monotonic()
+        if self._role is None:
             return {}
-        return sign(credentials, "GET", url, {}, UNSIGNED, "s3", self._config.region, time.time())
+        return sign(self._role, "GET", url, {}, UNSIGNED, "s3", self._config.region, time.time())
 
 
 def _no_headers(_url: str) -> dict[str, str]:
