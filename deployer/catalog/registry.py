@@ -93,6 +93,35 @@ def aws_image(partition: Partition, region: str, architecture: Architecture, *, 
     return EcrImage(account, region, partition.dns_suffix, repository, tag)
 
 
+def public_image(architecture: Architecture, *, gpu: bool) -> str | None:
+    """AWS's llama.cpp container in its public registry, which is outside of China; None when there is none for this."""
+    offer = document("images")["aws"]
+    name = offer["images"]["cuda" if gpu else "cpu"].get(architecture)
+    return f"{offer['public']}/{name}" if name else None
+
+
+def mirror_repository(repository: str) -> str:
+    """The repository in the account's ECR for copies of another registry's repository."""
+    return f"deployer/mirror/{repository}"
+
+
+def mirrored_image(
+    partition: Partition, region: str, account: str, architecture: Architecture, *, gpu: bool
+) -> EcrImage | None:
+    """Where the account's copy of AWS's llama.cpp container is, once `mirror images` was run."""
+    public = public_image(architecture, gpu=gpu)
+    if public is None:
+        return None
+    repository, _, tag = public.partition("/")[2].partition(":")
+    name = mirror_repository(repository)
+    return EcrImage(account, region, partition.dns_suffix, name, mirror_tag(tag, architecture))
+
+
+def mirror_tag(tag: str, architecture: Architecture) -> str:
+    """The copy's tag. One tag is one architecture, for stacks run by the digest of a single image."""
+    return f"{tag}-{architecture.replace('_', '-')}"
+
+
 def aws_image_builds() -> tuple[str, ...]:
     """The llama.cpp builds that AWS's container is known to have had."""
     return tuple(document("images")["aws"]["builds"])

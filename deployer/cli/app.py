@@ -37,6 +37,7 @@ COMMANDS = {
     "render": Lazy("deployer.cli.render:render", "Write out the files that would be sent.", _SPECS),
     "model": Lazy("deployer.cli.model:model", "Look into GGUF files and bring them into S3.", _SPECS),
     "image": Lazy("deployer.cli.image:image", "Build engine images and push them to the account's ECR.", _SPECS),
+    "mirror": Lazy("deployer.cli.mirror:mirror", "Copy what a stack needs into the account's ECR.", _SPECS),
     "schema": Lazy("deployer.cli.schema:schema", "Print the JSON Schema of a spec.", _SPECS),
     "rehearse": Lazy("deployer.cli.rehearse:rehearse", "Prove a spec end to end in an embedded AWS.", _REHEARSAL),
     "sandbox": Lazy("deployer.cli.sandbox:sandbox", "Keep an embedded AWS running to try commands on.", _REHEARSAL),

@@ -117,7 +117,7 @@ def push(
     settings = make_settings(region, profile, overrides)
     recipe = recipe_for(what, settings)
     builder = find_builder()
-    aws = _connect(what, settings)
+    aws = connect_for(what, settings)
     with (
         open_view(as_json=as_json) as view,
         interruptible("interrupted while an image was pushed", "push again: layers that arrived are kept"),
@@ -132,12 +132,12 @@ def ls(region: str | None, profile: str | None, *, as_json: bool) -> None:
     """List the engine images in the account's ECR."""
     from deployer.images.listing import listing
 
-    aws = _connect(None, make_settings(region, profile))
+    aws = connect_for(None, make_settings(region, profile))
     with open_view(as_json=as_json) as view:
         view.show(Event("images", listing(aws)))
 
 
-def _connect(what: str | None, settings: Settings) -> Aws:
+def connect_for(what: str | None, settings: Settings) -> Aws:
     """The region of --region, else the spec's, else the environment's."""
     from deployer.aws.session import connect
     from deployer.cli.resolve import named_by

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from deployer.aws import ecr
 from deployer.aws.ecr import Probe
 from deployer.aws.session import Aws
 from deployer.catalog import registry
+from deployer.catalog.registry import EcrImage
 from deployer.catalog.source import cite
 from deployer.decide.engine import image_tag
 from deployer.decide.types import Decision, Deployment
@@ -17,7 +19,7 @@ from deployer.reconcile.desired import ec2_parts
 
 #: The Decision that names the image, and those of the places that were asked for it.
 IMAGE = "image"
-OWN, FROM_AWS = "image in own ECR", "image of AWS"
+OWN, FROM_AWS, MIRRORED = "image in own ECR", "image of AWS", "copy of AWS's image in own ECR"
 
 
 def needs_image(deployment: Deployment) -> bool:
@@ -39,19 +41,28 @@ def with_image(aws: Aws, deployment: Deployment) -> Deployment:
     if own.found is not None:
         reason = f"the account's own image of the {engine.build.name} build, by its digest"
         return _decided(deployment, own, Decision(IMAGE, str(own.found), reason, "own ECR", "engine.image"), asked)
-    offer = registry.aws_image(partition, spec.region, deployment.hardware.architecture, gpu=_gpu(deployment))
-    if offer is not None:
+    for name, offer, whose in _general_purpose(aws, deployment):
         theirs = ecr.probe(aws, offer)
-        asked.append(_told(FROM_AWS, theirs, cite("images")))
+        asked.append(_told(name, theirs, cite("images")))
         if theirs.found is not None:
             built = " or ".join(registry.aws_image_builds())
             reason = (
-                f"AWS's llama.cpp container, by its digest; its llama.cpp is {built} or newer and general-purpose, "
+                f"{whose}, by its digest; its llama.cpp is {built} or newer and general-purpose, "
                 f"the arguments are written for {engine.dialect}"
             )
             why = Decision(IMAGE, str(theirs.found), reason, cite("images"), "deployer image build, then push")
             return _decided(deployment, theirs, why, asked)
     raise _nowhere(deployment, asked)
+
+
+def _general_purpose(aws: Aws, deployment: Deployment) -> Iterator[tuple[str, EcrImage, str]]:
+    """(Decision's name, image, whose it is) of AWS's container: where AWS has it in the region, and our copy of it."""
+    spec, partition = ec2_parts(deployment)
+    architecture, gpu = deployment.hardware.architecture, _gpu(deployment)
+    if offer := registry.aws_image(partition, spec.region, architecture, gpu=gpu):
+        yield FROM_AWS, offer, "AWS's llama.cpp container"
+    if copy := registry.mirrored_image(partition, spec.region, aws.account, architecture, gpu=gpu):
+        yield MIRRORED, copy, "the account's copy of AWS's llama.cpp container"
 
 
 def tell(before: Deployment, after: Deployment, emit: Emit) -> None:
@@ -88,5 +99,5 @@ def _nowhere(deployment: Deployment, asked: list[Decision]) -> RefusedError:
         f"there is no container image of the {build} build for {kind}; nothing was started. Asked:\n{looked}",
         where="engine.image",
         hint="`deployer image build SPEC`, then `deployer image push SPEC`, puts one into your ECR; "
-        "or name an image of your own in engine.image",
+        "`deployer mirror images SPEC` copies AWS's there, from a machine outside; or name an image in engine.image",
     )

@@ -78,6 +78,8 @@ def _lines(document: Event, page: Page) -> list[str]:
             return images.images_lines(document.fields, page)
         case "image.built":
             return images.built_lines(document.fields)
+        case "images.mirrored":
+            return images.mirrored_lines(document.fields)
         case "image.pushed":
             return images.pushed_lines(document.fields)
         case "stacks":

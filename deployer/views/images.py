@@ -46,6 +46,13 @@ def pushed_lines(fields: Mapping[str, Json]) -> list[str]:
     return [f"{'pushed' if fields.get('pushed') else 'already there:'} {fields.get('image')}"]
 
 
+def mirrored_lines(fields: Mapping[str, Json]) -> list[str]:
+    """The document of `mirror images`."""
+    rows = [row for row in _list(fields, "images") if isinstance(row, dict)]
+    sent = {str(row.get("image")): _number(row, "sent_bytes") for row in rows}
+    return [f"{f'copied {size(count)}' if count else 'already there'}: {name}" for name, count in sent.items()]
+
+
 def _list(fields: Mapping[str, Json], name: str) -> list[Json]:
     value = fields.get(name)
     return value if isinstance(value, list) else []

@@ -62,11 +62,15 @@ def line_of(event: Event) -> Line | None:
         case "image.repository":
             state = "created" if fields.get("made") else "exists"
             return Line("done", f"repository {_text(fields, 'uri')} {state}", "image.repository")
+        case "image.blob":
+            done = "is there" if fields.get("there") else f"copying {size(_number(fields, 'size_bytes') or 0)}"
+            return Line("busy", f"layer {_text(fields, 'digest')[:19]} {done}", "image.blob")
         case "completion":
             return _completion(fields)
         case "endpoint":
             where = _text(fields, "url") or "the loopback of its machine, through a tunnel"
-            return Line("info", f"{_text(fields, 'alias')} answers at {where}", "endpoint")
+            pinned = f", certificate SHA-256 {pin}" if (pin := fields.get("certificate_sha256")) else ""
+            return Line("info", f"{_text(fields, 'alias')} answers at {where}{pinned}", "endpoint")
         case "tunnel":
             until = " until Ctrl-C" if fields.get("needed") else ", no tunnel needed"
             return Line("info", f"{_text(fields, 'stack')}: {_text(fields, 'url')}{until}", "tunnel")

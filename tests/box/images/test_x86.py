@@ -200,9 +200,7 @@ def test_it_stops_with_a_request_in_flight(pushed: Pushed, box: Box) -> None:
 def test_it_survives_a_crash_and_a_restart_of_the_machine(pushed: Pushed, box: Box) -> None:
     agent = box.start()
     box.said("ready", "done", _READY_SECONDS)
-    pushed.docker(
-        "exec", "--user", "0", NAME, "sh", "-c", "kill -SEGV $(grep -lx llama-server /proc/[0-9]*/comm | cut -d/ -f3)"
-    )
+    pushed.docker("exec", NAME, "sh", "-c", "kill -SEGV $(grep -lx llama-server /proc/[0-9]*/comm | cut -d/ -f3)")
     restarting = box.said("engine", "restarting", 30)
     assert "139" in restarting["message"]
     until(lambda: len(box.lines("ready", "done")) == 2, "it is ready again", seconds=_READY_SECONDS)

@@ -190,3 +190,11 @@ def test_an_image_of_the_spec_with_a_digest_is_no_worry(operator: Operator) -> N
 def test_a_process_needs_none(operator: Operator) -> None:
     deployment = stack(operator, runtime="process")
     assert operator.target().resolved(deployment) is deployment
+
+
+def test_the_accounts_copy_of_awss_container(operator: Operator) -> None:
+    put(operator, "server-cuda-v1-x86-64", repository="deployer/mirror/deep-learning-containers/llama-cpp")
+    decided = operator.target().resolved(stack(operator))
+    place = f"{operator.cloud.world.account}.dkr.ecr.{REGION}.amazonaws.com.cn/deployer/mirror/deep-learning-containers"
+    assert decided.engine.image == f"{place}/llama-cpp:server-cuda-v1-x86-64@{DIGEST}"
+    assert "the account's copy" in next(one.reason for one in decided.decisions if one.name == "image")
