@@ -52,6 +52,7 @@ class Config:
         self.load_s: float = deadlines.get("engine_load_s", 1800)
         self.ready_s: float = deadlines.get("ready_s", 300)
         self.key_s: float = deadlines.get("api_key_s", 90)
+        self.driver_s: float = deadlines.get("driver_s", 60)
         self.network_s: float = deadlines.get("network_s", 120)
         self.connections: int = weights.get("connections", 8)
         self.piece: int = weights.get("piece_bytes", 1 << 24)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import os
 import shutil
-import subprocess
 
+from . import gpu
 from .aws import AwsError, ask
+from .commands import run
 from .config import Config
 from .console import Phase
 from .stop import Stop
@@ -17,28 +17,7 @@ NAME = "deployer-engine"
 #: The engine's user in the container; the key file belongs to it.
 USER_ID = 10001
 _TRIES = 4
-_KEPT_LINES = 40
 _LOGIN = "AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken"
-
-
-def _run(stop: Stop, phase: Phase, command: str, secret: str = "") -> tuple[int, list[str]]:
-    """(exit code, last output lines) of a command whose words are separated by spaces; ended when we are stopped.
-
-    secret: goes to its standard input.
-    """
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command.split(" "), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True) as child:
-        lines: list[str] = []
-        with contextlib.suppress(OSError), child.stdin as stdin:  # type: ignore[union-attr]
-            stdin.write(secret)
-        for line in child.stdout or ():
-            lines = [*lines[-_KEPT_LINES:], line]
-            phase.progress(line)
-            if stop.asked:
-                child.terminate()
-        code = child.wait()
-    stop.check()
-    return code, lines
 
 
 def prepare(config: Config, phase: Phase, stop: Stop) -> list[str]:
@@ -49,18 +28,20 @@ def prepare(config: Config, phase: Phase, stop: Stop) -> list[str]:
     if shutil.which("docker") is None:
         phase.note("installing docker")
         if shutil.which("dnf"):
-            _, lines = _run(stop, phase, "dnf install -y -q docker")
+            _, lines = run(stop, phase, "dnf install -y -q docker")
         elif shutil.which("apt-get"):
-            _run(stop, phase, "apt-get update -q")
-            _, lines = _run(stop, phase, "apt-get install -y -q docker.io")
+            run(stop, phase, "apt-get update -q")
+            _, lines = run(stop, phase, "apt-get install -y -q docker.io")
         if shutil.which("docker") is None:
             raise phase.failure("runtime_missing", "there is no docker and it cannot be installed", lines)
-        _run(stop, phase, "systemctl enable --now docker")
-    code, lines = _run(stop, phase, "docker version")
+        run(stop, phase, "systemctl enable --now docker")
+    code, lines = run(stop, phase, "docker version")
     if code:
         raise phase.failure("runtime_missing", "the docker daemon does not answer", lines)
+    if config.expects_gpu:
+        gpu.toolkit(phase, stop)
     # Left by a killed agent; there may be none.
-    _run(stop, phase, "docker rm --force " + NAME)
+    run(stop, phase, "docker rm --force " + NAME)
     return run_command(config)
 
 
@@ -77,17 +58,23 @@ def run_command(config: Config) -> list[str]:
         mount % (config.weights_dir, config.weights_dir),
         "--mount",
         mount % (config.key_file, config.key_file),
+        *(word for path in _tls(config) for word in ("--mount", mount % (path, path))),
         *(("--gpus", "all") if config.expects_gpu else ()),
         str(config.image),
         *config.argv,
     ]
 
 
+def _tls(config: Config) -> list[str]:
+    return [path for path in (config.tls_key, config.tls_certificate) if path]
+
+
 def pull(config: Config, phase: Phase, stop: Stop) -> None:
     """The image on this machine. Raises AgentFailure image_pull."""
-    os.chown(config.key_file, USER_ID, USER_ID)
+    for path in (config.key_file, *_tls(config)):
+        os.chown(path, USER_ID, USER_ID)
     phase.result(detail={"image": config.image})
-    code, lines = _run(stop, phase, "docker image inspect --format {{.Id}} %s" % config.image)
+    code, lines = run(stop, phase, "docker image inspect --format {{.Id}} %s" % config.image)
     for number in range(_TRIES):
         if code:
             code, lines = _pull(config, phase, stop)
@@ -95,6 +82,8 @@ def pull(config: Config, phase: Phase, stop: Stop) -> None:
             stop.pause(config.retry_s * 2**number)
     if code:
         raise phase.failure("image_pull", "docker pull %s failed %d times" % (config.image, _TRIES), lines)
+    if config.expects_gpu:
+        gpu.prove(config, phase, stop)
 
 
 def _pull(config: Config, phase: Phase, stop: Stop) -> tuple[int, list[str]]:
@@ -111,7 +100,7 @@ def _pull(config: Config, phase: Phase, stop: Stop) -> tuple[int, list[str]]:
         token = answer["authorizationData"][0]["authorizationToken"]
         password = base64.b64decode(token).decode().split(":")[1]
         phase.console.hide(password)
-        code, lines = _run(stop, phase, docker + "login -u AWS --password-stdin " + registry, password)
+        code, lines = run(stop, phase, docker + "login -u AWS --password-stdin " + registry, password)
         if code:
             return code, lines
-    return _run(stop, phase, docker + "pull -q " + image)
+    return run(stop, phase, docker + "pull -q " + image)

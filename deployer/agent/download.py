@@ -235,7 +235,8 @@ class Download:
         elif status in _TRANSIENT:
             raise _Again("HTTP %d" % status)
         else:
-            raise SourceFailed("HTTP %d" % status)
+            # A new role takes seconds to be known, and the bytes may be asked for before that.
+            raise SourceFailed("HTTP %d" % status, unreachable=status == 403 and bool(self._headers(self._url)))
         if total is not None and self._size is not None and total != self._size:
             raise SourceFailed("it has %d bytes, %d are expected" % (total, self._size), mismatch=True)
         need_space(self._phase, part.path, (total or self._size or 0) - part.offset)

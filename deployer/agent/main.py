@@ -1,4 +1,4 @@
-"""The whole course of one run: boot, driver, runtime, image with weights, engine, ready, then watching it."""
+"""The whole course of one run: boot; driver, runtime, image beside the weights; engine, ready, then watching it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import queue
 import sys
 import threading
-from typing import Any, Callable, TypeVar
+from typing import Callable, TypeVar
 
-from . import phases, weights
+from . import gpu, phases, weights
 from .config import Config
 from .console import Console, Phase
 from .engine import EngineProcess
@@ -51,6 +51,7 @@ class Agent:
         self._console = Console(config.console)
         self._stop = stop
         self._process = EngineProcess(config)
+        self._key = ""
 
     def run(self) -> int:
         """Work until it fails or is stopped; the exit code."""
@@ -81,10 +82,9 @@ class Agent:
         config, stop, process = self._config, self._stop, self._process
         # Held by its open file for as long as this process lives.
         _lock = self._run("boot", phases.boot)
-        self._run("driver", phases.driver)
-        process.command, key = self._run("runtime", phases.runtime)
-        engine = Engine(config, key, process, stop)
-        self._together(("image", phases.image), ("weights", weights.obtain))
+        # The download takes longest and needs nothing of the others.
+        self._together(self._prepare, lambda: self._run("weights", weights.obtain))
+        engine = Engine(config, self._key, process, stop)
         with Phase(self._console, "engine") as phase:
             phase.result(pid=process.start())
             engine.wait_loaded(phase)
@@ -96,20 +96,26 @@ class Agent:
             self._console.fail(failure)
             raise
 
-    def _together(self, *tasks: tuple[str, Callable[[Config, Phase, Stop], Any]]) -> None:
+    def _prepare(self) -> None:
+        """What runs the engine."""
+        self._run("driver", gpu.driver)
+        self._process.command, self._key = self._run("runtime", phases.runtime)
+        self._run("image", phases.image)
+
+    def _together(self, *tasks: Callable[[], object]) -> None:
         """Run phases at the same time; the first failure ends the waiting."""
         results: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
-        def one(name: str, task: Callable[[Config, Phase, Stop], Any]) -> None:
+        def one(task: Callable[[], object]) -> None:
             try:
-                self._run(name, task)
+                task()
             except BaseException as error:  # noqa: BLE001 - carried to the thread that waits
                 results.put(error)
             else:
                 results.put(None)
 
         for task in tasks:
-            threading.Thread(target=one, args=task, daemon=True).start()
+            threading.Thread(target=one, args=(task,), daemon=True).start()
         for _ in tasks:
             error = results.get()
             if error is not None:

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional
 CONSOLE_PREFIX = "deployer-agent: "
 PROTOCOL_VERSION = 1
 
-#: In order; `image` and `weights` run at the same time.
+#: In order; `weights` runs at the same time as `driver`, `runtime` and `image`.
 PHASES = ("boot", "driver", "runtime", "image", "weights", "engine", "ready")
 
 #: start, progress, done, skipped, failed. `restarting` is said of the engine after it was ready once.
@@ -54,7 +54,7 @@ def encode_line(phase: str, state: str, ts: float, **fields: Any) -> str:
     """One console line (without newline). ts: seconds since the epoch. None values are left out.
 
     Fields in use: percent (0-100), bytes, total_bytes, seconds, code, message, hint, log (list of str),
-    host_keys (list of `type base64` public keys, on `boot`), pid, detail.
+    host_keys (list of `type base64` public keys, on `boot`), certificate (PEM, on `runtime`, with TLS), pid, detail.
     """
     body: Dict[str, Any] = {"v": PROTOCOL_VERSION, "ts": round(ts, 3), "phase": phase, "state": state}
     body.update({k: v for k, v in fields.items() if v is not None})

@@ -56,7 +56,7 @@ class _Weights:
                 code = "weights_checksum" if mismatch else "weights_download"
                 raise self._phase.failure(code, "; ".join(problems))
             # An address that is not known in the first minute after boot may be a network that is not up yet.
-            self._phase.note("waiting for the network (%d of %d s)" % (waited, self._config.network_s))
+            self._phase.note("waiting for the network or the role (%d of %d s)" % (waited, self._config.network_s))
             self._stop.pause(pause)
             pause = min(5.0, pause * 2)
 

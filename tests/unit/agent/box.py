@@ -92,7 +92,14 @@ class Box:
                 "console": "/dev/console",
                 "state": "/var/lib/deployer",
             },
-            "deadlines": {"engine_load_s": 20, "ready_s": 20, "api_key_s": 2, "network_s": 0, "retry_s": 0.01},
+            "deadlines": {
+                "engine_load_s": 20,
+                "ready_s": 20,
+                "api_key_s": 2,
+                "network_s": 0,
+                "driver_s": 0,
+                "retry_s": 0.01,
+            },
         }
 
     @property

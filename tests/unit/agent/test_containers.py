@@ -40,6 +40,9 @@ if words[0] == "pull":
         print("Error: manifest unknown")
         sys.exit(1)
     open(state + "/image", "w").close()
+if words[-1] == "--list-devices":
+    print(open(state + "/devices").read(), end="")
+    sys.exit(0)
 if words[0] == "run":
     os.execv(engine, [engine, *words[words.index(__IMAGE__) + 1:]])
 """
@@ -191,9 +194,44 @@ class TestDriver:
         assert docker.run() == 1
         assert docker.failure()["log"] == ["NVIDIA-SMI has failed"]
 
-    def test_there(self, docker: Box) -> None:
+    def test_the_bus_tells_a_missing_driver_from_a_missing_gpu(self, docker: Box) -> None:
+        device = docker.root / "sys/bus/pci/devices/0000:00:1e.0"
+        device.mkdir(parents=True)
+        (device / "vendor").write_text("0x10de\n")
+        assert docker.run() == 1
+        assert "1 NVIDIA devices on the PCI bus, the driver is not loaded" in docker.failure()["message"]
+
+    def test_a_driver_that_comes_late_is_waited_for(self, docker: Box) -> None:
+        docker.config["deadlines"]["driver_s"] = 30
+        agent = docker.start()
+        assert "waiting for the GPU driver" in docker.said("driver", "progress")["message"]
         docker.program("print('NVIDIA A10G, 580.95, 23028 MiB')", "nvidia-smi")
+        docker.said("driver", "done")
+        agent.kill()
+
+    def there(self, docker: Box, devices: str) -> None:
+        docker.program("print('NVIDIA A10G, 580.95, 23028 MiB')", "nvidia-smi")
+        docker.program("", "nvidia-ctk")
+        (docker.root / "devices").write_text("Available devices:\n" + devices)
+
+    def test_no_toolkit(self, docker: Box) -> None:
+        self.there(docker, "")
+        (docker.root / "bin/nvidia-ctk").unlink()
+        assert docker.run() == 1
+        assert (docker.failure()["phase"], docker.failure()["code"]) == ("runtime", "driver_missing")
+        assert "no nvidia-container-toolkit" in docker.failure()["message"]
+
+    def test_an_engine_that_sees_no_gpu_is_not_started(self, docker: Box) -> None:
+        self.there(docker, "  (none)\n")
+        assert docker.run() == 1
+        assert (docker.failure()["phase"], docker.failure()["code"]) == ("image", "driver_missing")
+        assert docker.failure()["log"] == ["Available devices:", "(none)"]
+
+    def test_there(self, docker: Box) -> None:
+        self.there(docker, "  CUDA0: NVIDIA A10G (22731 MiB, 22000 MiB free)\n")
         docker.start()
         docker.said("ready", "done")
         assert docker.lines("driver", "done")[0]["detail"] == {"gpus": ["NVIDIA A10G, 580.95, 23028 MiB"]}
-        assert "--gpus all" in next(call for call in calls(docker) if call.startswith("run "))
+        device = "CUDA0: NVIDIA A10G (22731 MiB, 22000 MiB free)"
+        assert docker.lines("image", "done")[0]["detail"] == {"image": IMAGE, "devices": [device]}
+        assert all("--gpus all" in call for call in calls(docker) if call.startswith("run "))

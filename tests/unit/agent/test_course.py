@@ -24,7 +24,9 @@ def test_every_phase_is_said_and_sigterm_ends_all(box: Box) -> None:
     box.program(serving(loading=3))
     agent = box.start()
     ready = box.said("ready", "done")
-    assert [line["phase"] for line in box.lines(state="done")] == ["boot", "runtime", "weights", "engine", "ready"]
+    done = [line["phase"] for line in box.lines(state="done")]
+    assert sorted(done[1:3]) == ["runtime", "weights"]
+    assert [done[0], *done[3:]] == ["boot", "engine", "ready"]
     assert [line["phase"] for line in box.lines(state="skipped")] == ["driver", "image"]
     assert box.lines("boot", "done")[0]["host_keys"] == ["ssh-ed25519 AAAAkey"]
     assert ready["detail"] == {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 from pathlib import Path
+from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from deployer.agent import download, web
 from deployer.agent.stop import Stop
 from tests.unit.agent.box import Box
-from tests.unit.agent.servers import FileServer, Served
+from tests.unit.agent.servers import FileServer, Metadata, Served
 from tests.unit.agent.weights_phase import BODY, OTHER, SHA, Run
 
 
@@ -43,6 +45,42 @@ class TestUnreachable:
         assert line["code"] == "weights_download"
         assert "urlopen error" in line["message"]
         assert sum(pauses) <= 7
+
+    def test_a_network_that_is_late_is_waited_for(
+        self, box: Box, files: FileServer, run: Run, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        files.files["/file"] = Served(BODY)
+        box.sources(files.url.replace("127.0.0.1", "localhost") + "/file")
+        box.config["deadlines"]["network_s"] = 60
+        real, misses = socket.getaddrinfo, list(range(11))
+
+        def late(*what: Any, **how: Any) -> Any:
+            if misses:
+                misses.pop()
+                raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+            return real(*what, **how)
+
+        monkeypatch.setattr(socket, "getaddrinfo", late)
+        run.done()
+        assert sum(pauses) > 10
+        said = [line.get("message", "") for line in box.lines("weights", "progress")]
+        assert any(text.startswith("waiting for the network") for text in said)
+
+    def test_a_role_that_is_not_known_yet_is_waited_for(
+        self,
+        box: Box,
+        files: FileServer,
+        metadata: Metadata,
+        run: Run,
+        pauses: list[float],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.url)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", files.url)
+        files.files["/models/m.gguf"] = Served(BODY, statuses=[403, 403])
+        box.sources("https://models.s3.cn-northwest-1.example/m.gguf", kind="s3")
+        box.config["deadlines"]["network_s"] = 60
+        run.done()
 
     def test_a_proxy_that_refuses(
         self, box: Box, files: FileServer, run: Run, pauses: list[float], monkeypatch: pytest.MonkeyPatch
