@@ -6,10 +6,9 @@ import fcntl
 import glob
 import os
 import shutil
-import subprocess
 from typing import IO, Any
 
-from . import api_key, containers
+from . import api_key, certificate, containers
 from .config import Config
 from .console import Phase
 from .processes import end_leftover
@@ -45,24 +44,6 @@ def host_keys(root: str) -> list[str]:
     return [" ".join(words) for words in sorted(keys, key=lambda words: _KEY_ORDER.index(words[0]))]
 
 
-def driver(config: Config, phase: Phase, _stop: Stop) -> None:
-    """A GPU that answers, when a container is to use it. Raises AgentFailure driver_missing."""
-    if not config.expects_gpu:
-        phase.skip("no GPU is expected")
-    elif not config.docker:
-        phase.skip("a native engine finds its own devices")
-    else:
-        query = ("nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader")
-        try:
-            answer = subprocess.run(query, capture_output=True, text=True, timeout=60, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise phase.failure("driver_missing", str(error)) from None
-        lines = answer.stdout.splitlines()
-        if answer.returncode or not lines:
-            raise phase.failure("driver_missing", "nvidia-smi fails", lines + answer.stderr.splitlines())
-        phase.result(detail={"gpus": lines})
-
-
 def runtime(config: Config, phase: Phase, stop: Stop) -> tuple[list[str], str]:
     """(the engine's full command, the API key). Raises AgentFailure runtime_missing, key_rejected."""
     if config.docker:
@@ -74,6 +55,7 @@ def runtime(config: Config, phase: Phase, stop: Stop) -> tuple[list[str], str]:
             raise phase.failure("runtime_missing", text)
         phase.result(detail={"program": program})
         command = [program, *config.command[1:], *config.argv]
+    phase.result(certificate=certificate.obtain(config, phase))
     return command, api_key.obtain(config, phase, stop)
 
 

@@ -26,7 +26,8 @@ class Engine:
 
     def __init__(self, config: Config, key: str, process: EngineProcess, stop: Stop) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.host, config.host)  # noqa: S104
-        self._base = "http://%s:%d" % ("[%s]" % host if ":" in host else host, config.port)
+        scheme = "https" if config.tls_certificate else "http"
+        self._base = "%s://%s:%d" % (scheme, "[%s]" % host if ":" in host else host, config.port)
         self._headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
         self._config = config
         self._process = process
@@ -95,7 +96,10 @@ class Engine:
     def _ask(self, path: str, timeout: float, data: bytes | None = None) -> tuple[int, str]:
         """(status, body or what went wrong); status 0 without an answer."""
         try:
-            status, body = call(self._base + path, timeout, headers=self._headers, data=data, direct=True)
+            trusted = self._config.tls_certificate
+            status, body = call(
+                self._base + path, timeout, headers=self._headers, data=data, direct=True, trusted=trusted
+            )
         except NETWORK_ERRORS as error:
             return 0, clean(str(error)) or type(error).__name__
         text = body.decode("utf-8", "replace")

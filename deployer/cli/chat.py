@@ -103,7 +103,7 @@ def _talk(talk: Conversation) -> None:
 
 def _print_answer(talk: Conversation, question: str) -> None:
     """Stream it; what the model thinks shows dimmed on a terminal, and nowhere else."""
-    thinking = False
+    thinking = said = False
     thoughts = sys.stderr.isatty()
     stream = talk.ask(question)
     try:
@@ -116,6 +116,7 @@ def _print_answer(talk: Conversation, question: str) -> None:
             if thinking:
                 click.echo(_PLAIN + "\n", err=True, color=True)
                 thinking = False
+            said = True
             sys.stdout.write(piece.text)
             sys.stdout.flush()
     finally:
@@ -124,6 +125,8 @@ def _print_answer(talk: Conversation, question: str) -> None:
         if thinking:
             click.echo(_PLAIN, err=True, color=True)
     click.echo()
+    if not said:
+        click.echo("no answer, only thoughts: a larger --max-tokens leaves room for both", err=True)
     if talk.measure is not None:
         click.echo(told(talk.measure), err=True)
 

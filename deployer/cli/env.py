@@ -21,12 +21,15 @@ def env(stack: str | None, port: int | None, region: str | None, profile: str | 
     """Print OPENAI_BASE_URL and OPENAI_API_KEY of a stack, for `eval "$(deployer env)"`.
 
     This is the one command that prints a secret. A stack that is reached through a tunnel gets the address that
-    `deployer tunnel` opens.
+    `deployer tunnel` opens. One that speaks TLS with a certificate of its own also gets SSL_CERT_FILE,
+    CURL_CA_BUNDLE and NODE_EXTRA_CA_CERTS, which name files that hold it.
     """
+    from deployer.access.trust import write_trust
     from deployer.targets.reach import reach
 
     settings = make_settings(region, profile)
     with open_view(as_json=as_json) as view:
         way = reach(chosen_stack(settings, view, stack), settings)
-        url = way.url or f"http://127.0.0.1:{port or way.port}/v1"
-        view.show(Event("env", {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": way.api_key}))
+        url = way.url or f"{way.scheme}://127.0.0.1:{port or way.port}/v1"
+        trust = write_trust(settings.home / "certificates", way.stack, way.certificate) if way.certificate else {}
+        view.show(Event("env", {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": way.api_key, **trust}))

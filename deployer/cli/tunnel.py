@@ -41,7 +41,7 @@ def tunnel(stack: str | None, port: int | None, region: str | None, profile: str
             stop = threading.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: stop.set())
-            url = f"http://127.0.0.1:{opened.local_port}/v1"
+            url = f"{way.scheme}://127.0.0.1:{opened.local_port}/v1"
             view.emit(Event("tunnel", {**fields, "url": url, "needed": True}))
             said = None
             while not stop.wait(_LOOK_SECONDS):

@@ -20,6 +20,7 @@ from deployer.errors import RefusedError
 from deployer.settings import Settings
 from deployer.spec.load import LoadedSpec
 from deployer.spec.models import Ec2Stack
+from deployer.spec.network import tls_of
 
 __all__ = ["KnownFile", "decide", "plan_document", "refuse_if_unfit"]
 
@@ -67,7 +68,9 @@ def decide(
         threads=threads,
         mtp=verdict.choice,
     )
-    argv = render_argv(_argv_inputs(chosen, question, caches, attention, box, model, spec.engine.extra_args), language)
+    tls = tls_of(spec.endpoint)
+    argv_inputs = _argv_inputs(chosen, question, caches, attention, box, model, spec.engine.extra_args, tls=tls)
+    argv = render_argv(argv_inputs, language)
     decisions = (
         place.describe_hardware(machine),
         basics.build_why,
@@ -83,6 +86,7 @@ def decide(
         fit_why,
         *caches_why,
         host_why,
+        *network.choose_tls(spec.endpoint),
         *network.port_warnings(spec.endpoint, partition),
         *machine_part.decisions,
     )
@@ -168,6 +172,8 @@ def _argv_inputs(
     box: BoxPaths,
     model: ModelChoice,
     extra_args: list[str],
+    *,
+    tls: bool,
 ) -> ArgvInputs:
     return ArgvInputs(
         model_path=f"{box.weights_dir}/{model.weights.file}",
@@ -185,6 +191,7 @@ def _argv_inputs(
         prompt_cache_mib=caches.prompt_cache_mib,
         checkpoints=caches.checkpoints,
         mtp=chosen.mtp,
+        tls=(box.tls_key_file, box.tls_certificate_file) if tls else None,
         extra_args=extra_args,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deployer.catalog.types import Partition
 from deployer.decide.types import Decision
-from deployer.spec.network import Endpoint, PublicEndpoint
+from deployer.spec.network import Endpoint, PrivateEndpoint, PublicEndpoint
 
 
 def choose_host(endpoint: Endpoint) -> tuple[str, Decision]:
@@ -15,6 +15,23 @@ def choose_host(endpoint: Endpoint) -> tuple[str, Decision]:
     networks = ", ".join(endpoint.allow)
     reason = f"expose: {endpoint.expose}; the security group admits {networks}, the API key is always asked for"
     return "0.0.0.0", Decision("host", "0.0.0.0", reason, "rule: endpoint.expose", "endpoint.expose: tunnel")  # noqa: S104
+
+
+def choose_tls(endpoint: Endpoint) -> tuple[Decision, ...]:
+    """How the API key travels; nothing to say behind a tunnel."""
+    match endpoint:
+        case PublicEndpoint(tls="self-signed"):
+            reason = "the API key crosses the internet; made on the instance, told on its console, trusted alone"
+        case PrivateEndpoint(tls="self-signed"):
+            reason = "the spec says so; made on the instance, told on its console, trusted alone"
+        case PublicEndpoint():
+            reason = "the spec says so; warning: the API key and every prompt cross the internet in the clear"
+        case PrivateEndpoint():
+            reason = "plain HTTP: a VPC isolates its traffic, and every client would need the certificate"
+        case _:
+            return ()
+    other = "off" if endpoint.tls == "self-signed" else "self-signed"
+    return (Decision("tls", endpoint.tls, reason, "rule: endpoint.expose", f"endpoint.tls: {other}"),)
 
 
 def port_warnings(endpoint: Endpoint, partition: Partition | None) -> tuple[Decision, ...]:

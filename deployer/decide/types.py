@@ -84,6 +84,8 @@ class BoxPaths:
     weights_dir: str = "/var/lib/deployer/weights"
     state_dir: str = "/var/lib/deployer"
     api_key_file: str = "/run/deployer/api-key"
+    tls_key_file: str = "/run/deployer/tls-key.pem"
+    tls_certificate_file: str = "/run/deployer/tls-certificate.pem"
     engine_log: str = "/var/log/deployer/engine.log"
     console: str = "/dev/console"
 

@@ -19,7 +19,10 @@ _SSE_PING_SECONDS = "5"
 
 @dataclass(frozen=True)
 class ArgvInputs:
-    """context: tokens for each slot. prompt_cache_mib, checkpoints (for each slot): host memory."""
+    """context: tokens for each slot. prompt_cache_mib, checkpoints (for each slot): host memory.
+
+    tls: files of the private key and the certificate; None for plain HTTP.
+    """
 
     model_path: str
     alias: str
@@ -36,6 +39,7 @@ class ArgvInputs:
     prompt_cache_mib: int
     checkpoints: int
     mtp: MtpChoice
+    tls: tuple[str, str] | None = None
     extra_args: Sequence[str] = ()
 
 
@@ -79,6 +83,8 @@ def _pairs(inputs: ArgvInputs) -> list[tuple[str, ...]]:
         ("--cors-origins", "localhost"),
         ("--sse-ping-interval", _SSE_PING_SECONDS),
     ]
+    if inputs.tls:
+        pairs += [("--ssl-key-file", inputs.tls[0]), ("--ssl-cert-file", inputs.tls[1])]
     if inputs.gpu:
         pairs.append(("-ngl", _ALL_LAYERS))
     if inputs.mtp.enabled:

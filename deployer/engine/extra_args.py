@@ -67,7 +67,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 #: Families that grow between builds.
 _REFUSED_PREFIXES = {
     "--api-key": "deployer makes the API key and hands it over in a file; a key in a spec is a key in plain text",
-    "--ssl-": "the server speaks plain HTTP on a protected address; use expose: tunnel for encryption",
+    "--ssl-": "TLS is chosen by endpoint.tls (self-signed or off), which also tells the clients",
     "--mcp": "it starts programs on the instance",
     "--ui-mcp": _SHELL,
     "--webui-mcp": _SHELL,

@@ -24,10 +24,14 @@ LOAD_FLOOR = 100e6
 
 @dataclass(frozen=True)
 class AgentFacts:
-    """What the agent told so far. host_keys: `type base64`. ready: the `detail` of its `ready done` line."""
+    """What the agent told so far. host_keys: `type base64`. ready: the `detail` of its `ready done` line.
+
+    certificate: PEM of the endpoint, None without TLS.
+    """
 
     host_keys: tuple[str, ...] = ()
     ready: Mapping[str, Json] = field(default_factory=dict)
+    certificate: str | None = None
 
 
 class AgentPhases:
@@ -77,6 +81,8 @@ class AgentPhases:
         return Observation("waiting", self._progress())
 
     def _take(self, line: AgentLine) -> None:
+        if line.certificate:
+            self.facts = replace(self.facts, certificate=line.certificate)
         match line.phase, line.state:
             case _, "failed":
                 self._failure = line

@@ -69,10 +69,17 @@ Reply = Answered | Refused | Loading | Unauthorized | TimedOut | Odd
 class EngineClient:
     """base_url: asked at every call, since a tunnel may move; with or without a trailing `/v1`.
 
-    certificate: PEM of the server over https, and of no other; None over plain HTTP.
+    certificate: PEM of the server over https, and of no other; None over plain HTTP. A function is asked at the first
+    call, for a certificate that is not known before.
     """
 
-    def __init__(self, base_url: Callable[[], str], api_key: str, *, certificate: str | None = None) -> None:
+    def __init__(
+        self,
+        base_url: Callable[[], str],
+        api_key: str,
+        *,
+        certificate: str | Callable[[], str | None] | None = None,
+    ) -> None:
         self._base_url = base_url
         self._api_key = api_key
         self._certificate = certificate
@@ -126,7 +133,7 @@ class EngineClient:
         if self._http is None:
             self._http = httpx.Client(
                 trust_env=False,
-                verify=context_for(self._certificate),
+                verify=context_for(self._certificate() if callable(self._certificate) else self._certificate),
                 headers={"Authorization": f"Bearer {self._api_key}"},
                 # A connection kept over a restart of the engine would look like a refusal.
                 limits=httpx.Limits(max_keepalive_connections=0),

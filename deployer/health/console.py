@@ -26,6 +26,7 @@ class AgentLine:
     message: str | None = None
     hint: str | None = None
     log: tuple[str, ...] = ()
+    certificate: str | None = None
     detail: dict[str, Json] = field(default_factory=dict)
 
 
@@ -54,7 +55,7 @@ class ConsoleReader:
 
 def _line(body: dict[str, object]) -> AgentLine:
     log = body.get("log")
-    detail = body.get("detail")
+    detail, certificate = body.get("detail"), body.get("certificate")
     return AgentLine(
         phase=str(body["phase"]),
         state=str(body["state"]),
@@ -67,6 +68,7 @@ def _line(body: dict[str, object]) -> AgentLine:
         message=_text(body.get("message")),
         hint=_text(body.get("hint")),
         log=tuple(_CONTROL.sub("", str(entry)) for entry in log) if isinstance(log, list) else (),
+        certificate=certificate if isinstance(certificate, str) else None,
         detail=detail if isinstance(detail, dict) else {},
     )
 

@@ -22,10 +22,10 @@ class PortAnswers:
     deadline_seconds = 120.0
     decides = True
 
-    def __init__(self, open_endpoint: Callable[[], str]) -> None:
+    def __init__(self, open_endpoint: Callable[[], str], certificate: Callable[[], str | None] = lambda: None) -> None:
         self._open = open_endpoint
         self._url: str | None = None
-        self._client = EngineClient(self.base_url, api_key="none")
+        self._client = EngineClient(self.base_url, api_key="none", certificate=certificate)
 
     def base_url(self) -> str:
         """Where the endpoint is, opened if need be."""

@@ -17,6 +17,7 @@ from deployer.health.models import ModelListed
 from deployer.health.mtp import DraftsAccepted
 from deployer.health.port import PortAnswers
 from deployer.health.speed import Speed
+from deployer.spec.network import tls_of
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,12 @@ def rungs_for(
     """
     engine = deployment.engine
     agent = AgentPhases(console, emit, weights_bytes=deployment.weights.size_bytes)
-    port = PortAnswers(lambda: open_endpoint(agent))
-    client = EngineClient(port.base_url, api_key)
+
+    def certificate() -> str | None:
+        return agent.facts.certificate if tls_of(deployment.spec.endpoint) else None
+
+    port = PortAnswers(lambda: open_endpoint(agent), certificate)
+    client = EngineClient(port.base_url, api_key, certificate=certificate)
     completion = RealCompletion(client, emit, alias=engine.alias)
     probes: tuple[Probe, ...] = (
         instance,

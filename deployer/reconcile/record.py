@@ -43,6 +43,7 @@ class EndpointFacts:
     expose: str = "tunnel"
     model: str = ""
     instance_type: str = ""
+    tls: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from deployer.reconcile.desired import Desired, ec2_parts
 from deployer.reconcile.observe import Observed
 from deployer.reconcile.operation import Operation
 from deployer.reconcile.record import AccessFacts, EndpointFacts, Record
+from deployer.spec.network import tls_of
 from deployer.spec.values import parse_duration_seconds
 from deployer.targets.base import Plan, Step
 
@@ -133,6 +134,7 @@ def _endpoint(deployment: Deployment, base: Record) -> EndpointFacts:
         alias=deployment.engine.alias,
         port=spec.endpoint.port,
         expose=spec.endpoint.expose,
+        tls=tls_of(spec.endpoint),
         model=facts.name if facts else deployment.weights.file,
         instance_type=base.endpoint.instance_type or spec.instance.type,
     )

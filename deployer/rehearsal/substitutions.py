@@ -15,7 +15,8 @@ def substitutions(kind: str = "process", environ: Mapping[str, str] | None = Non
     if engine.real and kind != "booted":
         program = f"llama.cpp is {engine.argv[0]} on this computer's CPU instead of the build for the instance type."
     else:
-        program = "llama.cpp is that of the xllamacpp wheel on this computer's CPU instead of the named build or image."
+        program = "llama.cpp is that of the xllamacpp wheel on this computer's CPU instead of the named build or image"
+        program += ", which has no TLS of its own: where the spec asks for it, a front on loopback speaks it."
     return [
         "AWS is an embedded emulation on loopback: nothing is bought and no account is used.",
         _MACHINES.get(kind, f"The instance is a machine of kind {kind} on this computer."),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deployer.agent.protocol import PROTOCOL_VERSION
-from deployer.decide.types import Deployment, WeightSource
+from deployer.decide.types import BoxPaths, Deployment, WeightSource
 from deployer.events import Json
 from deployer.spec.models import Ec2Stack
+from deployer.spec.network import tls_of
 
 #: The program of the native runtime, found on the instance's PATH.
 ENGINE_COMMAND = "llama-server"
@@ -16,6 +17,10 @@ ENGINE_COMMAND = "llama-server"
 _SLOW_READ = 62 * 2**20
 _LOAD_FLOOR_SECONDS = 900
 _READY_SECONDS = 300
+#: How long a network that is not up yet is waited for: after boot names and routes may take a minute to come; on a
+#: person's machine it is there or it is not.
+_NETWORK_SECONDS = 120
+_LOCAL_NETWORK_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ def agent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:
             "build": engine.build.name,
             "expects_gpu": deployment.hardware.gpu is not None and engine.build.name == "cuda",
             "mtp": engine.mtp.enabled,
+            **(_tls(paths) if tls_of(spec.endpoint) else {}),
         },
         "api_key": {"parameter": facts.api_key_parameter, "file": paths.api_key_file},
         "weights": {
@@ -65,8 +71,13 @@ def agent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:
         "deadlines": {
             "engine_load_s": max(_LOAD_FLOOR_SECONDS, 2 * weights.size_bytes // _SLOW_READ),
             "ready_s": _READY_SECONDS,
+            "network_s": _NETWORK_SECONDS if isinstance(spec, Ec2Stack) else _LOCAL_NETWORK_SECONDS,
         },
     }
+
+
+def _tls(paths: BoxPaths) -> dict[str, Json]:
+    return {"tls": {"key": paths.tls_key_file, "certificate": paths.tls_certificate_file}}
 
 
 def _source(source: WeightSource) -> dict[str, Json]:

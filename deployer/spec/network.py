@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from deployer.spec.fields import Cidr, Port, Strict, Text
 from deployer.spec.forms import SSH_USER, Form
@@ -26,12 +26,16 @@ class TunnelEndpoint(Strict):
     port: Annotated[Port, Field(description="The port the server listens on.")] = 18080
 
 
+_TLS = "self-signed: https, with a certificate made on the instance and pinned by deployer's clients; off: plain HTTP."
+
+
 class PrivateEndpoint(Strict):
     """The server listens inside the VPC for the networks in `allow`."""
 
     expose: Annotated[Literal["private"], Field(description="Reachable inside the VPC.")]
     port: Annotated[Port, Field(description="The port the server listens on.")] = 18080
     allow: Annotated[list[Cidr], Field(min_length=1, description="Networks that may connect.")]
+    tls: Annotated[Literal["off", "self-signed"], Field(description=_TLS)] = "off"
 
 
 class PublicEndpoint(Strict):
@@ -40,6 +44,7 @@ class PublicEndpoint(Strict):
     expose: Annotated[Literal["public"], Field(description="Reachable from the internet, for `allow` only.")]
     port: Annotated[Port, Field(description="The port the server listens on.")] = 18080
     allow: Annotated[list[Cidr], Field(min_length=1, description="Networks that may connect.")]
+    tls: Annotated[Literal["off", "self-signed"], Field(description=_TLS)] = "self-signed"
     icp_filed: Annotated[
         bool, Field(description="In China, public 80, 443 and 8080 are blocked without an ICP filing.")
     ] = False
@@ -49,6 +54,11 @@ Endpoint = Annotated[
     TunnelEndpoint | PrivateEndpoint | PublicEndpoint,
     Field(discriminator="expose", description="Who can reach the server, and on which port."),
 ]
+
+
+def tls_of(endpoint: BaseModel) -> bool:
+    """Does the endpoint speak https? Behind a tunnel SSH encrypts already, and a local stack never leaves loopback."""
+    return getattr(endpoint, "tls", "off") != "off"
 
 
 class NetworkSpec(Strict):

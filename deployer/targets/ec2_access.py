@@ -13,6 +13,7 @@ from deployer.aws.resources import api_key, instance
 from deployer.aws.resources.instance import Instance
 from deployer.aws.session import Aws
 from deployer.errors import RefusedError
+from deployer.health import certificate
 from deployer.reconcile import record as records
 from deployer.reconcile.operation import made_key_path
 from deployer.reconcile.record import EndpointFacts, Record
@@ -61,7 +62,8 @@ def access_to(aws: Aws, settings: Settings, stack: str) -> Access:
         if state == "pending":
             raise RefusedError(text, hint="try again in a minute")
         raise NotRunningError(text, hint="`deployer up` brings it back")
-    host_keys = tuple(from_console(instance.console(aws, found.id)))
+    console = instance.console(aws, found.id)
+    host_keys = tuple(from_console(console))
     if not host_keys:
         raise RefusedError(
             f"{found.id} has not printed its SSH host keys on its console yet", hint="try again in a minute"
@@ -74,6 +76,7 @@ def access_to(aws: Aws, settings: Settings, stack: str) -> Access:
         endpoint=record.endpoint,
         api_key=lambda: api_key.read(aws, names),
         instance_id=found.id,
+        certificate=certificate.from_console(console, tls=record.endpoint.tls),
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from deployer.access.pinning import fingerprint
 from deployer.access.ssh import connect
 from deployer.access.tunnel import open_tunnel
 from deployer.aws.resources import api_key, instance
 from deployer.decide.types import Deployment
 from deployer.events import Event
 from deployer.health.agent import AgentPhases
+from deployer.health.certificate import from_console
 from deployer.health.instance import InstanceRunning
 from deployer.health.ladder import climb
 from deployer.health.rungs import rungs_for
@@ -35,7 +37,7 @@ def climb_ladder(op: Operation, deployment: Deployment, instance_id: str) -> Non
             opened.close()
             target = ssh_target(op.settings, op.names, record, found, agent.facts.host_keys)
             tunnel = opened.enter_context(open_tunnel(connect(target), record.endpoint.port))
-            return f"http://127.0.0.1:{tunnel.local_port}"
+            return f"{'https' if record.endpoint.tls else 'http'}://127.0.0.1:{tunnel.local_port}"
 
         rungs = rungs_for(
             deployment,
@@ -60,15 +62,20 @@ def announce(op: Operation, record: Record) -> str | None:
     """Say where the endpoint is. Returns its URL, None when a tunnel must be opened first."""
     endpoint = record.endpoint
     url: str | None = None
+    pinned: str | None = None
     if endpoint.expose != "tunnel":
         found = instance.by_id(op.aws, op.names.stack, record.ids["instance"])
         address = None
         if found is not None:
             address = found.public_address if endpoint.expose == "public" else found.private_address
-        url = f"http://{address}:{endpoint.port}/v1" if address else None
+        url = f"{'https' if endpoint.tls else 'http'}://{address}:{endpoint.port}/v1" if address else None
+        if endpoint.tls:
+            certificate = from_console(instance.console(op.aws, record.ids["instance"]), tls=True)
+            pinned = fingerprint(str(certificate))
     command = (
         f"aws ssm get-parameter --region {op.names.region} --name {op.names.api_key} "
         "--with-decryption --query Parameter.Value --output text"
     )
-    op.emit(Event("endpoint", {"url": url, "alias": endpoint.alias, "expose": endpoint.expose, "key_command": command}))
+    told = {"url": url, "alias": endpoint.alias, "expose": endpoint.expose, "certificate_sha256": pinned}
+    op.emit(Event("endpoint", {**told, "key_command": command}))
     return url

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from deployer.access.errors import SshError
+from deployer.access.pinning import fingerprint
 from deployer.access.ssh import connect
 from deployer.access.tunnel import open_tunnel
 from deployer.aws import errors
@@ -19,6 +20,7 @@ from deployer.errors import AwsError, DeployerError, RefusedError
 from deployer.events import Emit, Event, Json, ignore
 from deployer.health.agent import AgentPhases
 from deployer.health.base import Observation, Probe
+from deployer.health.certificate import told
 from deployer.health.client import EngineClient
 from deployer.health.console import ConsoleReader
 from deployer.health.engine import EngineHealth
@@ -129,6 +131,7 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
             "alias": record.endpoint.alias,
             "port": record.endpoint.port,
             "expose": record.endpoint.expose,
+            "certificate_sha256": _pinned(console) if record.endpoint.tls else None,
         }
         if record
         else None,
@@ -137,6 +140,11 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         phases=phases,
         probes=_probes(aws, settings, names, record, current, console),
     )
+
+
+def _pinned(console: str) -> str | None:
+    certificate = told(ConsoleReader().read(console))
+    return fingerprint(certificate) if certificate else None
 
 
 def _lease(hold: Hold | None) -> Json:
@@ -187,7 +195,11 @@ def _through_tunnel(
         text = f"{error.message}: {error.hint}" if error.hint else error.message
         return [("port", Observation("failed", text))]
     with open_tunnel(session, record.endpoint.port) as tunnel:
-        client = EngineClient(lambda: f"http://127.0.0.1:{tunnel.local_port}", api_key.read(aws, names))
+        tls = record.endpoint.tls
+        url = f"{'https' if tls else 'http'}://127.0.0.1:{tunnel.local_port}"
+        client = EngineClient(
+            lambda: url, api_key.read(aws, names), certificate=agent.facts.certificate if tls else None
+        )
         probes: tuple[Probe, ...] = (EngineHealth(client), ModelListed(client, record.endpoint.alias))
         looks = [(probe.name, probe.check()) for probe in probes]
         client.close()

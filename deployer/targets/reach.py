@@ -82,8 +82,11 @@ def _ec2(target: Ec2Target, access: Access) -> Reach:
         session = connect(access.ssh)
         return open_tunnel(session, access.remote_port, local_port=local_port, reconnect=lambda: _again(target, access))
 
-    direct = f"http://{access.ssh.host}:{access.remote_port}/v1" if access.endpoint.expose != "tunnel" else None
-    return Reach(access.stack, access.endpoint.alias, access.remote_port, direct, access.api_key(), open_to)
+    direct = (
+        f"{access.scheme}://{access.ssh.host}:{access.remote_port}/v1" if access.endpoint.expose != "tunnel" else None
+    )
+    facts = access.endpoint
+    return Reach(access.stack, facts.alias, access.remote_port, direct, access.api_key(), open_to, access.certificate)
 
 
 def _again(target: Ec2Target, access: Access) -> SshSession:

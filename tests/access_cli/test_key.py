@@ -45,7 +45,9 @@ def test_the_new_key_works_and_neither_is_shown(box: Box) -> None:
         assert key not in ran.out + ran.err + logs
     assert json.loads(box.run("up", SPEC, "--json").out.splitlines()[-1])["changes"] == 0
     assert _ssm(box).get_parameter(Name=_NAME)["Parameter"]["Type"] == "SecureString"
-    tags = {tag["Key"] for tag in _ssm(box).list_tags_for_resource(ResourceType="Parameter", ResourceId=_NAME)["TagList"]}
+    tags = {
+        tag["Key"] for tag in _ssm(box).list_tags_for_resource(ResourceType="Parameter", ResourceId=_NAME)["TagList"]
+    }
     assert "deployer:stack" in tags
 
 

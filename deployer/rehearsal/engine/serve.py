@@ -12,13 +12,14 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from deployer.rehearsal.engine.flags import Member, Value
 from deployer.rehearsal.engine.parse import FlagError, Invocation
+from deployer.rehearsal.engine.tls_front import TlsFront
 
 #: Most threads to compute with, whatever -t says: on a small shared machine more threads than cores make llama.cpp's
 #: barriers wait for each other and cost a hundredfold of the speed.
@@ -47,15 +48,20 @@ def serve(invocation: Invocation, environ: Mapping[str, str]) -> int:
     import xllamacpp
 
     params = _params(xllamacpp, invocation, keys)
+    front = _behind_tls(params)
     _limit_threads(params, environ)
+    opened = contextlib.ExitStack()
     try:
         server = xllamacpp.Server(params)
+        if front is not None:
+            opened.callback(front().close)
         _wait_for_signal()
         # Ending the server waits for plain requests in flight, as llama-server does.
         del server
     except RuntimeError:
         return 1  # llama.cpp has said why on its log
     finally:
+        opened.close()
         flush_log(xllamacpp)
     return 0
 
@@ -107,6 +113,18 @@ def _params(xllamacpp: Any, invocation: Invocation, keys: list[str]) -> Any:
     params.hostnames = [invocation.host]
     params.api_keys = keys
     return params
+
+
+def _behind_tls(params: Any) -> Callable[[], TlsFront] | None:
+    """Move a server that was asked for TLS to a free port of the loopback; gives what opens its front."""
+    key, certificate = str(params.ssl_file_key), str(params.ssl_file_cert)
+    if not (key and certificate):
+        return None
+    host, port = params.hostnames[0], params.port
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        params.port = free.getsockname()[1]
+    params.hostnames, params.ssl_file_key, params.ssl_file_cert = ["127.0.0.1"], "", ""
+    return lambda: TlsFront(host, port, params.port, certificate=certificate, key=key)
 
 
 def _resolve(xllamacpp: Any, value: Value) -> Any:
