@@ -80,8 +80,8 @@ def find_builder(
     wanted = f" an image for {architecture}" if architecture else " images"
     raise RefusedError(
         f"nothing on this machine can handle{wanted}:\n{said}",
-        hint="install docker (with its buildx plugin to build for another architecture) or podman, "
-        "or run this on a machine of that architecture",
+        hint="install docker (with its buildx plugin to build for another architecture) or podman, run this on a "
+        "machine of that architecture, or let `deployer image build --on-instance` build in the region",
     )
 
 

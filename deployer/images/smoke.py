@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from deployer.errors import UsageError
 from deployer.events import Emit, Event, Json
 from deployer.images.build import BuildFailed
 from deployer.images.builder import Builder
-from deployer.images.commands import run
+from deployer.images.commands import Done, run
 from deployer.images.recipe import Recipe
+
+Execute = Callable[[Sequence[str]], Done]
 
 _PORT = 18080
 _MODEL = "/model.gguf"
@@ -29,19 +32,31 @@ _TOKENS = 16
 _ILLEGAL_INSTRUCTION = 132
 
 
-def smoke_test(recipe: Recipe, builder: Builder, model: Path, *, clock: Clock, emit: Emit) -> dict[str, Json]:
-    """Start, load, answer, end; what was measured. Raises BuildFailed with the engine's last lines."""
+def smoke_test(
+    recipe: Recipe,
+    builder: Builder,
+    model: Path,
+    *,
+    clock: Clock,
+    emit: Emit,
+    execute: Execute = run,
+    seen_as: Path | None = None,
+) -> dict[str, Json]:
+    """Start, load, answer, end; what was measured. Raises BuildFailed with the engine's last lines.
+
+    execute: runs a command where the builder is. seen_as: where the model lies there.
+    """
     drafts = has_mtp_head(model)
     name = f"deployer-smoke-{os.getpid()}"
-    container = _Container(builder, name)
-    argv = start_command(recipe, builder, name, model, drafts=drafts)
+    container = _Container(builder, name, execute)
+    argv = start_command(recipe, builder, name, seen_as or model.resolve(), drafts=drafts)
     try:
-        started = run(argv)
+        started = execute(argv)
         if started.code:
             raise BuildFailed(f"{recipe.name} cannot be started:\n{started.text}", where="smoke test")
         answer = _ask(container, clock, emit)
     finally:
-        run([builder.program, "rm", "--force", name])
+        execute([builder.program, "rm", "--force", name])
     timings = answer.get("timings") or {}
     shown: dict[str, Json] = {"text": str(answer.get("content", ""))}
     shown |= {key: timings.get(key) for key in ("predicted_per_second", "draft_n", "draft_n_accepted")}
@@ -66,7 +81,7 @@ def start_command(recipe: Recipe, builder: Builder, name: str, model: Path, *, d
     """As the agent runs it, but on no network at all. drafts: the model has an MTP head to be tried too."""
     options = ["run", "--detach", "--name", name, "--network", "none", "--user", f"{USER_ID}:{USER_ID}"]
     options += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
-    options += ["--mount", f"type=bind,readonly,src={model.resolve()},dst={_MODEL}"]
+    options += ["--mount", f"type=bind,readonly,src={model},dst={_MODEL}"]
     options += ["--gpus", "all"] if recipe.build.name == "cuda" else []
     engine = ["--host", "127.0.0.1", "--port", str(_PORT), "-m", _MODEL, "-c", "1024", "-np", "1", "--no-ui"]
     engine += ["-ngl", "99"] if recipe.build.name == "cuda" else []
@@ -75,25 +90,28 @@ def start_command(recipe: Recipe, builder: Builder, name: str, model: Path, *, d
 
 
 class _Container:
-    def __init__(self, builder: Builder, name: str) -> None:
+    def __init__(self, builder: Builder, name: str, execute: Execute) -> None:
         self._program = builder.program
         self._name = name
+        self._execute = execute
 
     def curl(self, path: str, *words: str) -> str | None:
         """The answer of the engine inside; None while there is none."""
         url = f"http://127.0.0.1:{_PORT}{path}"
-        done = run([self._program, "exec", self._name, "curl", "--fail", "--silent", *words, url])
+        done = self._execute([self._program, "exec", self._name, "curl", "--fail", "--silent", *words, url])
         return done.text if done.code == 0 else None
 
     def ended(self) -> int | None:
         """Its exit code, None while it runs."""
-        done = run([self._program, "inspect", "--format", "{{.State.Running}} {{.State.ExitCode}}", self._name])
+        done = self._execute(
+            [self._program, "inspect", "--format", "{{.State.Running}} {{.State.ExitCode}}", self._name]
+        )
         running, _, code = done.text.strip().partition(" ")
         return None if running == "true" else int(code or 1)
 
     def log(self) -> str:
         """The engine's last lines."""
-        return run([self._program, "logs", self._name]).text
+        return self._execute([self._program, "logs", self._name]).text
 
 
 def _ask(container: _Container, clock: Clock, emit: Emit) -> dict[str, Any]:

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.box
 _FOLDER = CACHE / "cuda"
 #: Of a fat binary: header, then entries of header (architecture at byte 28) and code.
 _MAGIC = 0xBA55ED50
-#: Multiplies the quantised matrices of a token that is generated: what most of the time is spent in.
-_SOURCE = "ggml/src/ggml-cuda/CMakeFiles/ggml-cuda.dir/mmvq.cu.o"
+#: Turns the positions into rotations; a source of every layer, and a minute to compile. The matrix kernels take twenty.
+_SOURCE = "ggml/src/ggml-cuda/CMakeFiles/ggml-cuda.dir/rope.cu.o"
 
 
 def test_a_kernel_compiles_for_the_gpu_of_the_instance() -> None:
