@@ -11,6 +11,7 @@ from deployer.aws.resources import api_key, instance
 from deployer.decide.types import Deployment
 from deployer.events import Event
 from deployer.health.agent import AgentPhases
+from deployer.health.base import Observation
 from deployer.health.certificate import from_console
 from deployer.health.instance import InstanceRunning
 from deployer.health.ladder import climb
@@ -19,6 +20,7 @@ from deployer.reconcile import record as records
 from deployer.reconcile.operation import Operation
 from deployer.reconcile.record import Record
 from deployer.targets.ec2_access import ssh_target
+from deployer.targets.ec2_outside import from_outside, own_address
 
 
 def climb_ladder(op: Operation, deployment: Deployment, instance_id: str) -> None:
@@ -63,19 +65,20 @@ def announce(op: Operation, record: Record) -> str | None:
     endpoint = record.endpoint
     url: str | None = None
     pinned: str | None = None
-    if endpoint.expose != "tunnel":
-        found = instance.by_id(op.aws, op.names.stack, record.ids["instance"])
-        address = None
-        if found is not None:
-            address = found.public_address if endpoint.expose == "public" else found.private_address
+    outside: Observation | None = None
+    found = None if endpoint.expose == "tunnel" else instance.by_id(op.aws, op.names.stack, record.ids["instance"])
+    if found is not None:
+        address = own_address(record, found)
         url = f"{'https' if endpoint.tls else 'http'}://{address}:{endpoint.port}/v1" if address else None
-        if endpoint.tls:
-            certificate = from_console(instance.console(op.aws, record.ids["instance"]), tls=True)
-            pinned = fingerprint(str(certificate))
+        certificate = from_console(instance.console(op.aws, found.id), tls=endpoint.tls)
+        pinned = fingerprint(certificate) if certificate else None
+        outside = from_outside(op.aws, op.settings, op.names, record, found, certificate)
     command = (
         f"aws ssm get-parameter --region {op.names.region} --name {op.names.api_key} "
         "--with-decryption --query Parameter.Value --output text"
     )
     told = {"url": url, "alias": endpoint.alias, "expose": endpoint.expose, "certificate_sha256": pinned}
     op.emit(Event("endpoint", {**told, "key_command": command}))
+    if outside is not None and outside.error is not None:
+        op.emit(Event("warning", {"message": outside.text, "hint": outside.error.hint}))
     return url

@@ -35,6 +35,7 @@ from deployer.reconcile.record import Record
 from deployer.settings import Settings
 from deployer.targets.base import StackStatus
 from deployer.targets.ec2_access import ssh_target
+from deployer.targets.ec2_outside import from_outside
 
 #: `status` looks, it does not wait.
 SSH_SECONDS = 5.0
@@ -203,4 +204,7 @@ def _through_tunnel(
         probes: tuple[Probe, ...] = (EngineHealth(client), ModelListed(client, record.endpoint.alias))
         looks = [(probe.name, probe.check()) for probe in probes]
         client.close()
+    if record.endpoint.expose != "tunnel" and all(look.state == "passed" for _, look in looks):
+        certificate = agent.facts.certificate if record.endpoint.tls else None
+        looks.append(("outside", from_outside(aws, settings, names, record, current, certificate)))
     return looks

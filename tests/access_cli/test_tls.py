@@ -47,7 +47,7 @@ def test_ours_talks_to_it_and_shows_what_it_pins(tls_box: Box) -> None:
     pin = fingerprint((tls_box.root / _RUN / "tls-certificate.pem").read_text())
     assert status["details"]["endpoint"]["certificate_sha256"] == pin
     assert {probe["state"] for probe in status["details"]["probes"]} == {"passed"}
-    assert [probe["rung"] for probe in status["details"]["probes"]][-1] == "models"
+    assert [probe["rung"] for probe in status["details"]["probes"]][-1] == "outside"
 
 
 def test_another_certificate_on_the_way_is_refused_before_the_key_goes_out(tls_box: Box) -> None:
