@@ -14,7 +14,8 @@ PORT = 80
 
 # ECR's API learns of a push by itself. A build uses the host's network: the daemon has no bridge of its own.
 _DOCKER = """#!{python}
-import base64, http.client, subprocess, sys
+import base64, http.client, os, subprocess, sys
+os.environ.update({environ!r})
 words = sys.argv[1:]
 if words[0] == "build":
     words[1:1] = ["--network", "host"]
@@ -31,16 +32,25 @@ if code == 0 and "push" in words:
     asked.request("GET", "/v2/" + repository + "/manifests/" + tag, headers=headers)
     answer = asked.getresponse()
     digest = answer.headers["Docker-Content-Digest"]
-    ecr.put_image(repositoryName=repository, imageTag=tag, imageManifest=answer.read().decode(), imageDigest=digest)
+    manifest = answer.read().decode()
+    try:
+        ecr.put_image(repositoryName=repository, imageTag=tag, imageManifest=manifest, imageDigest=digest)
+    except ecr.exceptions.ImageAlreadyExistsException:
+        pass
 sys.exit(code)
 """
 
 
-def client(docker: Docker, folder: Path) -> None:
-    """A `docker` in the folder."""
-    folder.mkdir(exist_ok=True)
+def client(docker: Docker, folder: Path, environ: dict[str, str] | None = None) -> None:
+    """A `docker` in the folder. environ: of its calls to ECR, where its own has no credentials."""
+    folder.mkdir(parents=True, exist_ok=True)
     text = _DOCKER.format(
-        python=sys.executable, real=shutil.which("docker"), host=docker.host, address=ADDRESS, port=PORT
+        python=sys.executable,
+        real=shutil.which("docker"),
+        host=docker.host,
+        address=ADDRESS,
+        port=PORT,
+        environ=environ or {},
     )
     (folder / "docker").write_text(text)
     (folder / "docker").chmod(0o755)

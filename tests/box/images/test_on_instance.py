@@ -1,4 +1,4 @@
-"""`image build --on-instance` in an embedded AWS: the builder comes, is worked on over SSH, and goes on every way out."""
+"""`image build --on-instance` in an embedded AWS: the builder comes, is worked on over SSH, and goes whatever happens.
 
 from __future__ import annotations
 

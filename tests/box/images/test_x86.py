@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -27,7 +28,7 @@ from tests.box.docker.daemon import Docker
 from tests.box.docker.test_docker_runtime import NAME, complete, containers, slots
 from tests.box.images import ecr
 from tests.box.images.building import CACHE, archive, need, tiny
-from tests.rehearse.support import program
+from tests.rehearse.support import Sandbox, program
 from tests.support.waiting import until
 from tests.unit.agent.box import Box
 from tests.unit.agent.servers import Metadata
@@ -51,6 +52,7 @@ class Pushed:
     name: str
     password: str
     model: Path
+    info: sandbox.SandboxInfo
 
 
 def ask(environ: dict[str, str], *words: str) -> dict[str, object]:
@@ -88,7 +90,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
     if reason := daemon.missing():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("x86")
-    info = sandbox.start(folder / "sandbox", machines="none", parent_pid=os.getpid())
+    info = sandbox.start(folder / "sandbox", machines="process", parent_pid=os.getpid())
     try:
         host = daemon.ACCOUNT_HOST
         with (
@@ -102,7 +104,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
             built = ask(environ, "build", "--source", str(archive()), "--base", _BASE, "--model", str(tiny()))
             sent = ask(environ, "push")
             local = str(built["image"])
-            yield Pushed(docker, built, local, str(sent["image"]), _PASSWORD, model)
+            yield Pushed(docker, built, local, str(sent["image"]), _PASSWORD, model, info)
     finally:
         sandbox.stop(folder / "sandbox")
 
@@ -212,3 +214,32 @@ def test_it_survives_a_crash_and_a_restart_of_the_machine(pushed: Pushed, box: B
     until(lambda: len(box.lines("ready", "done")) == 3, "the machine serves again", seconds=_READY_SECONDS)
     assert complete(box)["timings"]["draft_n_accepted"] > 0
     assert not [line for line in box.lines("image") if "pulling" in str(line).lower() and line["state"] == "failed"]
+
+
+#: On a real builder; a process machine has this computer's file system.
+_BUILDER_FOLDER = Path("/var/lib/deployer-build")
+
+
+def test_a_builder_instance_builds_tries_and_pushes_the_same_image(pushed: Pushed) -> None:
+    assert not _BUILDER_FOLDER.exists()
+    shell = Sandbox(pushed.info.state_dir, pushed.info.env)
+    words = ["--source", str(archive()), "--base", _BASE, "--model", str(tiny()), "--on-instance", "--json"]
+    try:
+        with shell.start("image", "build", SPEC, "--set", "engine.build=generic", *words) as process:
+            machines = pushed.info.state_dir / "machines"
+            until(lambda: list(machines.glob("i-*")), "the builder is launched", seconds=60)
+            (machine,) = machines.glob("i-*")
+            # The builder's own docker, before anybody has logged in.
+            programs = machine / "bin/ssh"
+            ecr.client(pushed.docker, programs, pushed.info.env)
+            (programs / "sudo").write_text('#!/bin/sh\nexec "$@"\n')
+            (programs / "sudo").chmod(0o755)
+            out, err = process.communicate(timeout=600)
+    finally:
+        shutil.rmtree(_BUILDER_FOLDER, ignore_errors=True)
+    assert process.returncode == 0, out[-3000:] + err[-3000:]
+    done = json.loads(out.splitlines()[-1])
+    assert done["image"] == pushed.name and done["smoke_test"]["draft_n_accepted"] > 0
+    assert pushed.password not in out + err
+    status = shell.status()
+    assert status["machines"] == [] and [one for one in status["resources"] if "ecr" not in one.lower()] == []
