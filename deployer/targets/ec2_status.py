@@ -35,6 +35,7 @@ from deployer.reconcile.record import Record
 from deployer.settings import Settings
 from deployer.targets.base import StackStatus
 from deployer.targets.ec2_access import ssh_target
+from deployer.targets.ec2_drift import drift_of
 from deployer.targets.ec2_outside import from_outside
 
 #: `status` looks, it does not wait.
@@ -137,6 +138,7 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         if record
         else None,
         resources=resources,
+        drift=list(drift_of(record, observed, current)) if record else [],
         lease=_lease(more["lease"]),
         phases=phases,
         probes=_probes(aws, settings, names, record, current, console),
