@@ -17,7 +17,7 @@ from deployer.errors import AwsError, CredentialsError, RefusedError, UsageError
 from deployer.events import Emit, ignore
 from deployer.settings import Settings
 
-Service = Literal["ec2", "ssm", "iam", "sts", "ecr"]
+Service = Literal["ec2", "ssm", "iam", "sts", "ecr", "pricing", "servicequotas"]
 
 CONNECT_TIMEOUT_SECONDS = 5
 READ_TIMEOUT_SECONDS = 20
@@ -51,7 +51,8 @@ class Aws:
         """The boto3 client, made once. A boto3 Session is not safe for making clients from two threads."""
         with self._lock:
             if service not in self._clients:
-                region = self.partition.iam_region if service == "iam" else self.region
+                elsewhere = {"iam": self.partition.iam_region, "pricing": self.partition.pricing_region}
+                region = elsewhere.get(service) or self.region
                 self._clients[service] = self._make_client(service, region)
             return self._clients[service]
 
