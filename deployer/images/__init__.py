@@ -1,1 +1,1 @@
-"""Engine images: built here from the rendered Dockerfile, tried with a real model, pushed to the account's ECR."""
+"""Engine images: built from the rendered Dockerfile, tried with a real model, pushed or copied to the account's ECR."""

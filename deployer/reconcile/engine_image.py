@@ -98,6 +98,7 @@ def _nowhere(deployment: Deployment, asked: list[Decision]) -> RefusedError:
     return RefusedError(
         f"there is no container image of the {build} build for {kind}; nothing was started. Asked:\n{looked}",
         where="engine.image",
-        hint="`deployer image build SPEC`, then `deployer image push SPEC`, puts one into your ECR; "
-        "`deployer mirror images SPEC` copies AWS's there, from a machine outside; or name an image in engine.image",
+        hint="`deployer image build SPEC`, then `deployer image push SPEC`, puts one into your ECR; so does `deployer "
+        "image build SPEC --on-instance`, on an instance of the region; `deployer mirror images SPEC` copies AWS's "
+        "there, from a machine outside; or name an image in engine.image",
     )

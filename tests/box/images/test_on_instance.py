@@ -1,4 +1,4 @@
-"""`image build --on-instance` in an embedded AWS: the builder comes, is worked on over SSH, and goes whatever happens.
+"""`image build --on-instance` in an embedded AWS: the builder comes, is worked on over SSH, and always goes."""
 
 from __future__ import annotations
 
