@@ -27,11 +27,15 @@ class Copied:
 
 
 def mirror(
-    source: Reference, architecture: Architecture, aws: Aws, *, emit: Emit, plain_http: bool = False
+    source: Reference,
+    architecture: Architecture,
+    aws: Aws,
+    *,
+    emit: Emit,
 ) -> dict[str, Json]:
     """Copy one image; what is there now. A second time nothing is sent, a broken-off one goes on with what lacks.
 
-    plain_http: of the source. Raises RegistryError, RefusedError, AwsError.
+    Raises RegistryError, RefusedError, AwsError.
     """
     repository = catalogue.mirror_repository(source.repository)
     uri, made = ecr.ensure_repository(aws, repository)
@@ -39,7 +43,7 @@ def mirror(
     host = uri.partition("/")[0]
     login = ecr.login(aws, host)
     with (
-        Registry(source.host, plain_http=plain_http) as theirs,
+        Registry(source.host, plain_http=source.on_this_machine) as theirs,
         Registry(host, login=(login.user, login.password)) as ours,
     ):
         done = copy(theirs, source, ours, repository, architecture, emit=emit)

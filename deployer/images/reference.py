@@ -23,6 +23,12 @@ class Reference:
     digest: str | None
 
     @property
+    def on_this_machine(self) -> bool:
+        """Whether the registry is on the loopback, where docker too speaks HTTP without TLS."""
+        name = self.host.partition(":")[0]
+        return name == "localhost" or name.startswith("127.")
+
+    @property
     def wanted(self) -> str:
         """What to ask the registry for: the digest, when there is one."""
         return self.digest or str(self.tag)

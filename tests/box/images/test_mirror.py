@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from deployer.aws.session import connect
 from deployer.errors import RefusedError
 from deployer.events import Event, Json
+from deployer.images import mirror as mirroring
 from deployer.images.mirror import copy
 from deployer.images.reference import Reference
 from deployer.images.registry_http import INDEXES, MANIFESTS, Registry, RegistryError
+from deployer.rehearsal import sandbox
+from deployer.settings import Settings
 from tests.box.docker import daemon
+from tests.box.docker.daemon import ACCOUNT_HOST
 from tests.box.images.building import need
 
 pytestmark = pytest.mark.box
-_LOGIN = ("AWS", "token-of-twelve-hours")
+#: What the embedded ECR hands out.
+_LOGIN = ("AWS", ACCOUNT_HOST.partition(".")[0] + "-auth-token")
 
 
 @pytest.fixture
@@ -80,6 +87,34 @@ def test_one_architecture_under_its_own_digest_and_again_nothing(registries: tup
     assert again == type(done)(done.digest, 0)
     other = copy(theirs, source, ours, "deployer/mirror/engine", "x86_64", emit=events.append)
     assert 0 < other.sent_bytes < 3_000_000  # the layer in common was there
+
+
+def test_into_the_accounts_ecr(
+    registries: tuple[Registry, Registry], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, ours = registries
+    digests = fill(theirs)
+    info = sandbox.start(tmp_path / "sandbox", machines="none", parent_pid=os.getpid())
+    try:
+        for name, value in info.env.items():
+            monkeypatch.setenv(name, value)
+        aws = connect(info.env["AWS_REGION"], Settings.from_env(os.environ))
+
+        def registry(host: str, *, login: tuple[str, str] | None = None, plain_http: bool = False) -> Registry:
+            """ECR's host name is in no name service; its login is the one that the registry wants."""
+            assert not plain_http or host == theirs.host
+            assert login in (None, _LOGIN)
+            return Registry(ours.host if ".dkr.ecr." in host else host, login=_LOGIN, plain_http=True)
+
+        monkeypatch.setattr(mirroring, "Registry", registry)
+        source = Reference(theirs.host, "library/engine", "v1", None)
+        done = mirroring.mirror(source, "arm64", aws, emit=_ignore)
+        assert done["sent_bytes"] and done["digest"] == digests["arm64"]
+        assert done["image"] == f"{ACCOUNT_HOST}/deployer/mirror/library/engine:v1-arm64@{digests['arm64']}"
+        assert mirroring.mirror(source, "arm64", aws, emit=_ignore) == {**done, "sent_bytes": 0}
+        assert ours.has_manifest("deployer/mirror/library/engine", "v1-arm64") == digests["arm64"]
+    finally:
+        sandbox.stop(tmp_path / "sandbox")
 
 
 def test_a_tag_that_another_image_has_is_kept(registries: tuple[Registry, Registry]) -> None:
