@@ -14,7 +14,7 @@ _TERMS: Mapping[str, Market] = {"1yr": "reserved-1y", "3yr": "reserved-3y"}
 
 
 def live(aws: Aws, instance_type: str) -> tuple[Price, ...]:
-    """Every price AWS tells for a Linux instance of this type in the region. Raises AwsError when it may not be asked."""
+    """Every price AWS tells for a Linux instance of this type in the region. Raises AwsError when it may not ask."""
     filters = {
         "instanceType": instance_type,
         "regionCode": aws.region,

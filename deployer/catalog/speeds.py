@@ -103,7 +103,7 @@ def class_name(family: str) -> tuple[str, str] | None:
 
 
 def class_of(hardware: Hardware) -> tuple[ClassParameters, str] | None:
-    """The parameters for a machine and how near it is to one that was measured: `same size`, `same class`, `like it`."""
+    """A machine's parameters, and how near it is to one that was measured: `same size`, `same class`, `like it`."""
     found = class_name(hardware.family)
     if found is None:
         return None

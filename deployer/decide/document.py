@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deployer.catalog.prices import Price
 from deployer.catalog.types import Hardware
+from deployer.decide.checks import Check
+from deployer.decide.money import dated_prices, money_document, speed_document, speed_of
 from deployer.decide.types import Decision, Deployment
 from deployer.events import Json
 from deployer.spec.models import Ec2Stack
 from deployer.targets.base import Step
 
 
-def plan_document(deployment: Deployment, steps: Sequence[Step], user_data_bytes: int) -> dict[str, Json]:
-    """The document; its keys are a contract. user_data_bytes: 0 for a local stack."""
+def plan_document(
+    deployment: Deployment,
+    steps: Sequence[Step],
+    user_data_bytes: int,
+    *,
+    prices: Sequence[Price] = (),
+    preflight: Sequence[Check] = (),
+) -> dict[str, Json]:
+    """The document; its keys are a contract. user_data_bytes: 0 for a local stack.
+
+    prices: what AWS told, they count before the dated ones. preflight: what was asked of the account.
+    """
     spec, engine, memory = deployment.spec, deployment.engine, deployment.memory
+    speed = speed_of(deployment)
+    dated = dated_prices(deployment.hardware.name, spec.region) if isinstance(spec, Ec2Stack) else ()
     return {
         "stack": spec.name,
         "region": spec.region if isinstance(spec, Ec2Stack) else None,
@@ -31,6 +46,11 @@ def plan_document(deployment: Deployment, steps: Sequence[Step], user_data_bytes
             "have_bytes": memory.have_bytes,
             "parts": dict(memory.parts),
         },
+        "speed": speed_document(speed),
+        "money": money_document(deployment, speed, (*dated, *prices)),
+        "preflight": [
+            {"name": check.name, "verdict": check.verdict, "text": check.text, "fix": check.fix} for check in preflight
+        ],
         "user_data_bytes": user_data_bytes,
         "steps": [
             {"action": step.action, "kind": step.kind, "name": step.name, "reason": step.reason} for step in steps

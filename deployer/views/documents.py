@@ -69,9 +69,11 @@ def _sandbox_started(fields: Mapping[str, Json]) -> str:
 
 
 def _lines(document: Event, page: Page) -> list[str]:
-    from deployer.views import images, plan, stacks
+    from deployer.views import advice, images, plan, stacks
 
     match document.name:
+        case "advice":
+            return advice.advice_lines(document.fields, page)
         case "plan":
             return plan.plan_lines(document.fields, page)
         case "images":
@@ -82,6 +84,8 @@ def _lines(document: Event, page: Page) -> list[str]:
             return images.mirrored_lines(document.fields)
         case "image.pushed":
             return images.pushed_lines(document.fields)
+        case "orphans":
+            return stacks.orphans_lines(document.fields, page)
         case "stacks":
             return stacks.stacks_lines(document.fields, page)
         case "status":

@@ -26,7 +26,10 @@ def plan_lines(plan: Mapping[str, Json], page: Page) -> list[str]:
     lines = _title(plan, page)
     lines += _decisions(plan.get("decisions"), page)
     lines += _memory(_mapping(plan, "memory"), page)
+    lines += _speed(_mapping(plan, "speed"), page)
+    lines += _money(_mapping(plan, "money"), page)
     lines += _engine(_mapping(plan, "engine"), page)
+    lines += check_lines(plan.get("preflight"), page)
     lines += _steps(plan.get("steps"), page)
     count = plan.get("user_data_bytes")
     if isinstance(count, int) and count:
@@ -87,6 +90,45 @@ def _memory(memory: Mapping[str, Json], page: Page) -> list[str]:
     fits = page.paint("fits", "green") if memory.get("fits") else page.paint("does not fit", "red")
     parts = [[name.replace("_", " "), size(_number(count))] for name, count in _mapping(memory, "parts").items()]
     return ["", page.paint("Memory", "bold"), f"  {need} of {have}: {fits}", *page.table(parts, indent=4)]
+
+
+def _speed(speed: Mapping[str, Json], page: Page) -> list[str]:
+    if not speed:
+        return []
+    rate = f"  {_number(speed.get('tokens_per_second')):.1f} tokens/s for one stream ({speed.get('evidence')})"
+    first = f"  first token of 1,000 after {_number(speed.get('first_token_seconds_at_1000')):.1f} s (modelled)"
+    return ["", page.paint("Speed", "bold"), rate, first]
+
+
+def _money(money: Mapping[str, Json], page: Page) -> list[str]:
+    if not money:
+        return []
+    rows: list[Row] = []
+    for market, price in _mapping(money, "prices").items():
+        if not isinstance(price, dict):
+            rows.append([market, Cell("unknown", "dim")])
+            continue
+        currency, tokens = price.get("currency"), _mapping(price, "per_million_tokens")
+        at = ", ".join(f"{cost} at {share}" for share, cost in tokens.items())
+        costs = f"{currency} {price.get('per_hour')} an hour, {price.get('per_month')} a month"
+        rows.append([market, f"{costs}; per Mtok {at} [{price.get('source')}]" if at else costs])
+    disk = _mapping(money, "volume_per_month")
+    rows.append(["root volume", f"{disk.get('currency')} {disk.get('amount')} a month" if disk else "unknown"])
+    rows.append(["transfer out", Cell("unknown", "dim")])
+    return ["", page.paint("Money", "bold"), *page.table(rows)]
+
+
+_VERDICTS: dict[str, tuple[str, Style]] = {"ok": ("✔", "green"), "warn": ("!", "yellow"), "refuse": ("✘", "red")}
+
+
+def check_lines(checks: Json, page: Page) -> list[str]:
+    """A preflight list, each with its fix; nothing when nothing was asked."""
+    rows: list[Row] = []
+    for check in _rows(checks):
+        sign, style = _VERDICTS.get(str(check.get("verdict")), ("?", ""))
+        fix = f"; {check.get('fix')}" if check.get("fix") else ""
+        rows.append([Cell(sign, style), Cell(str(check.get("name")), "bold"), f"{check.get('text')}{fix}"])
+    return ["", page.paint("Preflight", "bold"), *page.table(rows)] if rows else []
 
 
 def _engine(engine: Mapping[str, Json], page: Page) -> list[str]:
