@@ -26,6 +26,7 @@ class Event:
       image.repository  uri, made
       completion      text, predicted_per_second, draft_n, draft_n_accepted
       up.summary      stack, changes, url, seconds, instance_id
+      sweep.summary   region, deleted, kept, failed (messages)
       down.summary    stack (null: there was none at all), deleted, remaining, seconds
       rehearsal.*     see deployer/rehearsal
     """

@@ -32,6 +32,8 @@ COMMANDS = {
     "logs": Lazy("deployer.cli.logs:logs", "Show what a stack's machine and engine have said.", _DAILY),
     "ssh": Lazy("deployer.cli.ssh:ssh", "Log in to a stack's machine.", _DAILY),
     "exec": Lazy("deployer.cli.exec:exec_command", "Run a command on a stack's machine.", _DAILY),
+    "sweep": Lazy("deployer.cli.sweep:sweep", "Find and delete what no stack looks after any more.", _DAILY),
+    "advise": Lazy("deployer.cli.advise:advise", "Which machine for which model, at what price.", _SPECS),
     "init": Lazy("deployer.cli.init:init", "Write a starter spec and the schema for the editor.", _SPECS),
     "validate": Lazy("deployer.cli.validate:validate", "Check specs; every mistake with its line and column.", _SPECS),
     "render": Lazy("deployer.cli.render:render", "Write out the files that would be sent.", _SPECS),
@@ -41,6 +43,7 @@ COMMANDS = {
     "schema": Lazy("deployer.cli.schema:schema", "Print the JSON Schema of a spec.", _SPECS),
     "rehearse": Lazy("deployer.cli.rehearse:rehearse", "Prove a spec end to end in an embedded AWS.", _REHEARSAL),
     "sandbox": Lazy("deployer.cli.sandbox:sandbox", "Keep an embedded AWS running to try commands on.", _REHEARSAL),
+    "doctor": Lazy("deployer.cli.doctor:doctor", "Look at the account: quotas, images, network.", _OTHER),
     "version": Lazy("deployer.cli.version:version", "Print the version.", _OTHER),
     "completion": Lazy("deployer.cli.completion:completion", "Print the shell completion script.", _OTHER),
 }

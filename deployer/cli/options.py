@@ -30,14 +30,16 @@ def aws_options(command: F) -> F:
     return click.option("--region", metavar="REGION", help="AWS region, above the spec and the environment.")(command)
 
 
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def _in_seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
-    """`90s`, `5m`, `1h` as seconds."""
-    match = re.fullmatch(r"([0-9]{1,6})([smh])", text)
+def seconds_of(ctx: click.Context, param: click.Parameter, text: str) -> float:
+    """An option's `90s`, `5m`, `1h`, `2d` as seconds."""
+    match = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
     if match is None:
-        raise click.BadParameter(f"{text!r} is no duration; write a whole number and a unit: 90s, 5m, 1h", ctx, param)
+        raise click.BadParameter(
+            f"{text!r} is no duration; write a whole number and a unit: 90s, 5m, 1h, 2d", ctx, param
+        )
     return int(match.group(1)) * _SECONDS[match.group(2)]
 
 
@@ -45,7 +47,7 @@ def lock_wait_option(command: F) -> F:
     """`--lock-wait`: patience with another operator."""
     return click.option(
         "--lock-wait",
-        callback=_in_seconds,
+        callback=seconds_of,
         metavar="DURATION",
         default="0s",
         help="Wait so long (90s, 5m) for another operator who works on the stack in EC2; left out, end with 8 at once.",

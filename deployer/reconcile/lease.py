@@ -230,11 +230,11 @@ class Lease:
 
 
 def _holds(aws: Aws, names: Names) -> list[Hold]:
-    found = [_parse(parameter.name, parameter.value) for parameter in parameters.below(aws, names.leases)]
+    found = [parse_hold(parameter.name, parameter.value) for parameter in parameters.below(aws, names.leases)]
     return sorted((hold for hold in found if hold is not None), key=lambda hold: hold.number)
 
 
-def _parse(name: str, value: str) -> Hold | None:
+def parse_hold(name: str, value: str) -> Hold | None:
     """A lease that cannot be read counts as expired since ever, so it is taken over and never blocks a stack."""
     number = name.rpartition("/")[2]
     if not number.isdigit():

@@ -25,6 +25,7 @@ from deployer.targets.base import DownResult, Plan, StackStatus, UpResult
 
 if TYPE_CHECKING:
     from deployer.aws.session import Aws
+    from deployer.reconcile.census import Holdings
     from deployer.reconcile.operation import Operation
     from deployer.targets.ec2_access import Access
     from deployer.targets.logs import Logs
@@ -167,6 +168,13 @@ class Ec2Target:
 
         with _for_people(), self._operation(stack, "key rotate") as op:
             return rotate(op)
+
+    def census(self) -> dict[str, Holdings]:
+        """Stack -> everything of it in the region, also what no record tells of."""
+        from deployer.reconcile.census import census
+
+        with _for_people():
+            return census(self._aws())
 
     def open_access(self, stack: str) -> Access:
         """How to log in to a stack and which port serves there. Raises RefusedError when it is not up."""

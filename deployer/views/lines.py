@@ -76,6 +76,8 @@ def line_of(event: Event) -> Line | None:
             return Line("info", f"{_text(fields, 'stack')}: {_text(fields, 'url')}{until}", "tunnel")
         case "up.summary":
             return _up(fields)
+        case "sweep.summary":
+            return _swept(fields)
         case "down.summary":
             return _down(fields)
         case name if name.startswith("rehearsal."):
@@ -92,6 +94,13 @@ def _text(fields: Fields, name: str) -> str:
 def _number(fields: Fields, name: str) -> float | None:
     value = fields.get(name)
     return float(value) if isinstance(value, int | float) else None
+
+
+def _swept(fields: Fields) -> Line:
+    deleted, failed = fields.get("deleted"), fields.get("failed")
+    names = ", ".join(str(one) for one in deleted) if isinstance(deleted, list) and deleted else "nothing"
+    wrong = tuple(str(one) for one in failed) if isinstance(failed, list) else ()
+    return Line("fail" if wrong else "done", f"swept {names} in {_text(fields, 'region')}", "sweep", wrong)
 
 
 def _took(fields: Fields) -> str:

@@ -114,7 +114,8 @@ def _money(money: Mapping[str, Json], page: Page) -> list[str]:
         rows.append([market, f"{costs}; per Mtok {at} [{price.get('source')}]" if at else costs])
     disk = _mapping(money, "volume_per_month")
     rows.append(["root volume", f"{disk.get('currency')} {disk.get('amount')} a month" if disk else "unknown"])
-    rows.append(["transfer out", Cell("unknown", "dim")])
+    sent = _mapping(money, "transfer_out_per_gb")
+    rows.append(["transfer out", f"{sent.get('currency')} {sent.get('amount')} a GB" if sent else "unknown"])
     return ["", page.paint("Money", "bold"), *page.table(rows)]
 
 

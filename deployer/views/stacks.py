@@ -40,6 +40,31 @@ def _stack(row: Mapping[str, Json]) -> list[Cell | str]:
     ]
 
 
+def orphans_lines(document: Mapping[str, Json], page: Page) -> list[str]:
+    """The document of `sweep --json`: each stack, then what it has."""
+    found = document.get("orphans")
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    if not rows:
+        return ["nothing to sweep: every stack is looked after"]
+    heading = [Cell(text, "bold") for text in ("STACK", "WHERE", "AGE", "BILLED", "OTHER", "WHY")]
+    return page.table([heading, *(_orphan(row) for row in rows)], indent=0)
+
+
+def _orphan(row: Mapping[str, Json]) -> list[Cell | str]:
+    instances, things = row.get("instances"), row.get("resources")
+    rows = instances if isinstance(instances, list) else []
+    billed = [f"{one.get('id')} {one.get('type')}" for one in rows if isinstance(one, dict)]
+    other = len(things) - len(billed) if isinstance(things, list) else 0
+    return [
+        str(row.get("stack")),
+        str(row.get("region")),
+        _seconds(row.get("age_seconds")),
+        Cell(", ".join(billed), "red") if billed else "—",
+        str(other),
+        str(row.get("why")),
+    ]
+
+
 def _seconds(value: Json) -> str:
     if not isinstance(value, int | float):
         return "—"
