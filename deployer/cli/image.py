@@ -139,7 +139,11 @@ def _build_in_region(
     ):
         _warn_of_loose(loose, view)
         done = build_on_instance(order, settings, region, clock=SystemClock(), emit=view.emit)
-        facts: dict[str, Json] = {"build": recipe.build.name, "architecture": recipe.build.architecture, "flags": [*recipe.flags]}
+        facts: dict[str, Json] = {
+            "build": recipe.build.name,
+            "architecture": recipe.build.architecture,
+            "flags": [*recipe.flags],
+        }
         document: dict[str, Json] = {**facts, "source_sha256": SOURCE.sha256, "builder": order.stack, **done}
         view.show(Event("image.built", document))
 
