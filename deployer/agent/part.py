@@ -66,6 +66,9 @@ class Part:
         #: Bytes here of each piece, from its start.
         self._have = [0]
         self._synced = [0]
+        self._here = 0
+        #: Pieces from the start that are complete.
+        self._front = 0
         #: The last byte of a file of unknown length has come.
         self.ended = False
         self._load()
@@ -89,6 +92,7 @@ class Part:
         else:
             self._have = [size]
         self._synced = list(self._have)
+        self._here = sum(self._have)
         # An old sidecar does not tell.
         self.wire = max(self.wire, self.offset)
         self._write_ledger()
@@ -105,7 +109,7 @@ class Part:
     @property
     def offset(self) -> int:
         """Bytes here."""
-        return sum(self._have)
+        return self._here
 
     @property
     def total(self) -> int | None:
@@ -121,12 +125,16 @@ class Part:
         """Write down what the bytes to come are a part of. ranges: the server can serve pieces of it."""
         meta: dict[str, Any] = {"url": self._url, "total": total, "etag": etag, "modified": modified}
         if any(self.meta.get(name) != value for name, value in meta.items()):
-            if ranges and total and total > PIECES_AT_LEAST * self.piece_bytes:
-                meta["piece"] = self.piece_bytes
+            fresh = not self._here
+            large = ranges and total is not None and total > PIECES_AT_LEAST * self.piece_bytes
+            # What is here already stays as it lies.
+            piece = (self.piece_bytes if large else 0) if fresh else self.piece
+            if piece:
+                meta["piece"] = piece
             # Before the name says so: pieces without a ledger would count as nothing here.
             with self._lock:
                 self.meta = meta
-                if self.piece and total:
+                if fresh and self.piece and total:
                     self._have = [0] * -(-total // self.piece)
                     self._synced = list(self._have)
                 self._write_ledger()
@@ -135,7 +143,7 @@ class Part:
     def claim(self, wanted: int | None = None) -> int | None:
         """A piece that nobody fetches, the first one or the wanted one; None when there is none."""
         with self._lock:
-            for index in range(len(self._have)) if wanted is None else [wanted]:
+            for index in range(self._front, len(self._have)) if wanted is None else [wanted]:
                 if index < len(self._have) and index not in self._claimed and self._left(index) != 0:
                     self._claimed.add(index)
                     return index
@@ -185,6 +193,7 @@ class Part:
             done += os.pwrite(self._file, view[done:], first + done)
         with self._lock:
             self._have[index] += done
+            self._here += done
             if self.piece:
                 os.pwrite(self._ledger, struct.pack("<Q", self._have[index]), _HEAD.size + index * _ENTRY.size)
         self._hasher.wake()
@@ -202,19 +211,16 @@ class Part:
     def _contiguous(self) -> int:
         """Bytes from the start without a gap."""
         with self._lock:
-            end = 0
-            for index in range(len(self._have)):
-                end += self._have[index]
-                if self._left(index) != 0:
-                    break
-            return end
+            while self._front < len(self._have) - 1 and self._left(self._front) == 0:
+                self._front += 1
+            return self._front * self.piece + self._have[self._front]
 
     def restart(self) -> None:
         """Forget the bytes."""
         with self._lock:
             os.ftruncate(self._file, 0)
             os.ftruncate(self._ledger, 0)
-            self._have, self._synced = [0], [0]
+            self._have, self._synced, self._here, self._front = [0], [0], 0, 0
             self.meta, self.ended = {}, False
             self._write_ledger()
         if hasattr(self, "_hasher"):
