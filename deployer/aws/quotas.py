@@ -32,7 +32,7 @@ def vcpus(aws: Aws, *, gpu: bool, spot: bool = False) -> Quota:
     words, market = (_GPU if gpu else _STANDARD), ("Spot" if spot else "On-Demand")
     name = f"{market} {words} instances"
     try:
-        for quota in aws.pages("servicequotas", "ListServiceQuotas", "Quotas", ServiceCode="ec2"):
+        for quota in aws.pages("service-quotas", "ListServiceQuotas", "Quotas", ServiceCode="ec2"):
             title = str(quota.get("QuotaName", ""))
             if words in title and market in title:
                 value = quota.get("Value")

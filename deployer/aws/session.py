@@ -17,7 +17,7 @@ from deployer.errors import AwsError, CredentialsError, RefusedError, UsageError
 from deployer.events import Emit, ignore
 from deployer.settings import Settings
 
-Service = Literal["ec2", "ssm", "iam", "sts", "ecr", "pricing", "servicequotas"]
+Service = Literal["ec2", "ssm", "iam", "sts", "ecr", "pricing", "service-quotas"]
 
 CONNECT_TIMEOUT_SECONDS = 5
 READ_TIMEOUT_SECONDS = 20
@@ -159,7 +159,9 @@ def _client_maker(settings: Settings) -> Callable[[Service, str], Any]:
 
     def make(service: Service, region: str) -> Any:
         try:
-            return session.client(service, region_name=region, config=config)
+            # types-boto3 knows only the services whose stubs are installed.
+            name: Any = service
+            return session.client(name, region_name=region, config=config)
         except ValueError as error:
             # botocore's only ValueError here: an endpoint that is no URL.
             raise UsageError(

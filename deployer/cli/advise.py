@@ -110,7 +110,7 @@ def _options(wish: Wish, settings: Settings, region: str, *, offline: bool) -> t
         return rank(wish, dated), [f"Dated prices, quota and offerings unknown: {error.message}."]
     seen = look(aws, names, wish.market)
     wish = replace(wish, quotas=seen.quotas, offered=seen.offered)
-    return rank(wish, dated | seen.prices), list(seen.notes)
+    return rank(wish, {**dated, **seen.prices}), list(seen.notes)
 
 
 def _document(options: list[Option], notes: list[str], wish: Wish, region: str) -> dict[str, Json]:

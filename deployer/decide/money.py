@@ -73,14 +73,14 @@ def money_document(deployment: Deployment, prediction: Prediction | None, known:
     if not isinstance(spec, Ec2Stack):
         return None
     by_market = {price.market: price for price in known}
-    disk = prices.volume("gp3", spec.region)
+    disk, sent = prices.volume("gp3", spec.region), prices.transfer_out(spec.region)
     return {
         "market": market_of(deployment),
         "prices": {market: _priced(by_market.get(market), prediction) for market in prices.MARKETS},
         "volume_per_month": None
         if disk is None
         else {"amount": round(disk.amount * deployment.root_volume_gib, 2), "currency": disk.currency},
-        "transfer_out_per_gb": None,
+        "transfer_out_per_gb": None if sent is None else {"amount": sent.amount, "currency": sent.currency},
     }
 
 

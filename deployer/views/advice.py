@@ -10,6 +10,8 @@ from deployer.errors import RefusedError
 from deployer.views.table import Cell, Page, Row
 
 _SHOWN = 15
+#: Square points of a bubble for each unit of currency per million tokens.
+_AREA = 25
 _HEADS = ("instance", "model", "build", "MTP", "tok/s", "per h", "month", "per Mtok", "fits", "why not, or how known")
 
 
@@ -65,18 +67,23 @@ def draw(options: Sequence[Mapping[str, Any]], path: Path, currency: str) -> Non
         axes.scatter(
             [option["per_month"] for option in mine],
             [option["tokens_per_second"] for option in mine],
-            s=[25 * option["per_million_tokens"] for option in mine],
+            s=[_AREA * option["per_million_tokens"] for option in mine],
             alpha=0.5,
             color=colour,
             label=model,
         )
     for option in shown:
         mtp = ", MTP" if option["mtp"]["enabled"] else ""
-        text = f"{option['instance']}{mtp}\n{option['per_million_tokens']:,.2f} {currency}/Mtok"
+        above = 3 + (_AREA * option["per_million_tokens"]) ** 0.5 / 2
         axes.annotate(
-            text, (option["per_month"], option["tokens_per_second"]), xytext=(0, 3 + (25 * option["per_million_tokens"]) ** 0.5 / 2), textcoords="offset points",
-            ha="center", va="bottom", fontsize=8,
-        )  # fmt: skip
+            f"{option['instance']}{mtp}\n{option['per_million_tokens']:,.2f} {currency}/Mtok",
+            (option["per_month"], option["tokens_per_second"]),
+            xytext=(0, above),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=8,
+        )
     axes.set_xlabel(f"{currency} a month ({shown[0]['market']})")
     axes.set_ylabel("tokens/s")
     axes.set_title("Speed against price; the area is the price of a million tokens")

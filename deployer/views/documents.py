@@ -76,6 +76,8 @@ def _lines(document: Event, page: Page) -> list[str]:
             return advice.advice_lines(document.fields, page)
         case "plan":
             return plan.plan_lines(document.fields, page)
+        case "preflight":
+            return plan.check_lines(document.fields.get("checks"), page)[1:]
         case "images":
             return images.images_lines(document.fields, page)
         case "image.built":

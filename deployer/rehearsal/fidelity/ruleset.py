@@ -11,6 +11,7 @@ from deployer.rehearsal.fidelity.firewall import FirewallRule
 from deployer.rehearsal.fidelity.fleet import Fleet
 from deployer.rehearsal.fidelity.idempotency import IdempotencyRule
 from deployer.rehearsal.fidelity.launch_checks import LaunchChecks
+from deployer.rehearsal.fidelity.market import MarketRule
 from deployer.rehearsal.fidelity.names import regional_names
 from deployer.rehearsal.fidelity.partition_guard import partition_guard
 from deployer.rehearsal.fidelity.profiles import ProfileRule
@@ -27,6 +28,7 @@ def rules_of(world: World, fleet: Fleet, faults: FaultRule, consistency: Consist
     return (
         faults,
         SerialRule(world, fleet),
+        MarketRule(world),
         regional_names,
         secure_strings,
         partition_guard,

@@ -20,6 +20,9 @@ def test_the_contract() -> None:
         "hardware",
         "engine",
         "memory",
+        "speed",
+        "money",
+        "preflight",
         "user_data_bytes",
         "steps",
     ]
