@@ -22,6 +22,8 @@ REFUSED = [
     (["--draft-max", "3"], "the argument has been removed. use --spec-draft-n-max or --spec-ngram-mod-n-max"),
     (["--draft", "3"], "the argument has been removed. use --spec-draft-n-max or --spec-ngram-mod-n-max"),
     (["--draft-min", "3"], "the argument has been removed. use --spec-draft-n-min or --spec-ngram-mod-n-min"),
+    (["--spec-ngram-size-n", "3"], "the argument has been removed. use the respective --spec-ngram-*-size-n"),
+    (["--spec-ngram-min-hits", "3"], "the argument has been removed. use the respective --spec-ngram-*-min-hits"),
     (["-c", "many"], 'error while handling argument "-c": stoi'),
     (["--fit", "maybe"], "unknown value: 'maybe'"),
     (["--rope-freq-base", "abc"], 'error while handling argument "--rope-freq-base": stof'),
@@ -168,3 +170,9 @@ def test_the_product_sends_nothing_that_is_unknown_here():
     )  # fmt: skip
     found = parse(argv.render_argv(inputs, dialect.dialect()), {})
     assert found.aliases == ("a",)
+
+
+def test_variables_set_sampling_as_in_llama_cpp() -> None:
+    read = parse([], {"LLAMA_ARG_TEMPERATURE": "0.5", "LLAMA_ARG_TOP_P": "0.9"})
+    assert read.params["sampling.temp"] == 0.5
+    assert read.params["sampling.top_p"] == 0.9
