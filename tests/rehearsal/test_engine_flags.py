@@ -176,3 +176,9 @@ def test_variables_set_sampling_as_in_llama_cpp() -> None:
     read = parse([], {"LLAMA_ARG_TEMPERATURE": "0.5", "LLAMA_ARG_TOP_P": "0.9"})
     assert read.params["sampling.temp"] == 0.5
     assert read.params["sampling.top_p"] == 0.9
+
+
+def test_a_variable_turns_off_what_has_a_no_flag() -> None:
+    assert parse([], {"LLAMA_ARG_UI": "off"}).params["ui"] is False
+    assert parse(["--ui"], {"LLAMA_ARG_UI": "off"}).params["ui"] is True
+    assert "endpoint_metrics" not in parse([], {"LLAMA_ARG_ENDPOINT_METRICS": "off"}).params

@@ -112,7 +112,10 @@ def _take_variable(invocation: Invocation, flag: Flag, name: str, text: str) -> 
     if flag.value is None:
         if text in _SWITCH_ON:
             _apply(invocation, flag, flag.constant)
-        elif text not in _SWITCH_OFF:
+        elif text in _SWITCH_OFF:
+            if any(other.targets == flag.targets and other.constant is False for other in FLAGS):
+                _apply(invocation, flag, False)
+        else:
             raise FlagError(f"error while handling environment variable \"{name}\": unknown value '{text}'")
         return
     try:
