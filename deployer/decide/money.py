@@ -36,6 +36,12 @@ def speed_of(deployment: Deployment) -> Prediction | None:
     return predict(deployment.hardware, facts, weights.size_bytes, quant, work)
 
 
+def predicted_band(deployment: Deployment) -> tuple[float, float] | None:
+    """Lowest and highest tokens/s to expect of one stream, None when nothing is predicted."""
+    prediction = speed_of(deployment)
+    return (prediction.low, prediction.high) if prediction else None
+
+
 def market_of(deployment: Deployment) -> Market:
     """How the instance will be paid for when it is launched as the spec says: reservations are the account's own."""
     spec = deployment.spec

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from deployer.decide.money import predicted_band
 from deployer.decide.types import Deployment
 from deployer.events import Emit
 from deployer.health.accelerator import AcceleratorUsed
@@ -42,7 +43,7 @@ def rungs_for(
 ) -> Rungs:
     """instance: the first rung, such as InstanceRunning. console: see the agent rung.
 
-    expected_speed: lowest and highest tokens/s predicted, None when nothing is.
+    expected_speed: lowest and highest tokens/s; None takes what is predicted for the hardware, if anything is.
     open_endpoint: gets the agent rung, whose `facts` hold the host keys by then; returns the base URL on this machine.
     """
     engine = deployment.engine
@@ -63,6 +64,6 @@ def rungs_for(
         completion,
         AcceleratorUsed(engine.build.name == "cuda", lambda: agent.facts.ready),
         DraftsAccepted(engine.mtp.enabled, lambda: completion.result),
-        Speed(lambda: completion.result, expected_speed),
+        Speed(lambda: completion.result, expected_speed or predicted_band(deployment)),
     )
     return Rungs(probes, agent, port, completion)
