@@ -16,6 +16,7 @@ from typing import Any
 
 from .aws import AwsError, ask
 from .console import Console
+from .lifetime import end_or_go_on
 from .protocol import AgentFailure
 from .stop import Stop, Stopped
 
@@ -27,7 +28,10 @@ _BATCH = 10
 
 
 def main() -> int:
-    """Becomes the program. 0: stopped by a signal. 1: it cannot, and the console says why."""
+    """Becomes the program, or with --lifetime decides about the instance's end.
+
+    0: stopped by a signal, or the end is later. 1: it cannot, and the console says why, or the end is now.
+    """
     root, path = os.environ.get("DEPLOYER_AGENT_ROOT", ""), sys.argv[-1]
     console = Console(root + "/dev/console")
     stop = Stop()
@@ -35,6 +39,8 @@ def main() -> int:
     try:
         with open(path if path.startswith(root) else root + path, encoding="utf-8") as stream:
             config = json.load(stream)
+        if "--lifetime" in sys.argv:
+            return end_or_go_on(root, config)
         console = Console(root + config["paths"]["console"])
         file, digest = root + config["program"]["file"], config["program"]["sha256"]
         if not _is_here(file, digest):

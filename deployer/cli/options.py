@@ -33,14 +33,18 @@ def aws_options(command: F) -> F:
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def seconds_of(ctx: click.Context, param: click.Parameter, text: str) -> float:
-    """An option's `90s`, `5m`, `1h`, `2d` as seconds."""
+def seconds_in(text: str) -> float | None:
+    """`90s`, `5m`, `1h`, `2d` as seconds, None for anything else."""
     match = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
-    if match is None:
-        raise click.BadParameter(
-            f"{text!r} is no duration; write a whole number and a unit: 90s, 5m, 1h, 2d", ctx, param
-        )
-    return int(match.group(1)) * _SECONDS[match.group(2)]
+    return None if match is None else int(match.group(1)) * _SECONDS[match.group(2)]
+
+
+def seconds_of(ctx: click.Context, param: click.Parameter, text: str) -> float:
+    """An option's duration as seconds."""
+    seconds = seconds_in(text)
+    if seconds is None:
+        raise click.BadParameter(f"{text!r} is no duration; write a number and a unit: 90s, 5m, 1h, 2d", ctx, param)
+    return seconds
 
 
 def lock_wait_option(command: F) -> F:

@@ -219,6 +219,7 @@ def _user_data(op: Operation, deployment: Deployment, generation: int, expires_a
         expires_at=expires_at,
         ssm_endpoint=partitions.endpoint(op.aws.partition, "ssm", op.aws.region),
         programs_path=op.names.programs,
+        record=op.names.record,
     )
     return render_user_data(deployment, facts).gzipped
 

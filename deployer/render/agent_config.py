@@ -28,6 +28,7 @@ class LaunchFacts:
     """What only the launch knows. expires_at: seconds since the epoch. api_key_parameter: None = the file is there.
 
     programs_path: the SSM path below which the agent's program lies; None where it is not sent.
+    record: the SSM parameter of the stack record, likewise.
     """
 
     api_key_parameter: str | None
@@ -35,6 +36,7 @@ class LaunchFacts:
     expires_at: float | None
     ssm_endpoint: str | None
     programs_path: str | None = None
+    record: str | None = None
 
 
 def agent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:

@@ -16,8 +16,11 @@ UNIT_FOLDER = "/etc/systemd/system"
 
 def agent_unit(stack: str) -> str:
     """The unit that runs the agent."""
-    command = ["/usr/bin/python3", "-m", PACKAGE, "--config", CONFIG_PATH]
-    return render_template(f"systemd/{AGENT_UNIT}.j2", stack=stack, command=command, library=LIBRARY)
+    return render_template(f"systemd/{AGENT_UNIT}.j2", stack=stack, command=_command(), library=LIBRARY)
+
+
+def _command(*options: str) -> list[str]:
+    return ["/usr/bin/python3", "-m", PACKAGE, *options, "--config", CONFIG_PATH]
 
 
 def units(stack: str, expires_at: float | None) -> dict[str, str]:
@@ -26,5 +29,7 @@ def units(stack: str, expires_at: float | None) -> dict[str, str]:
     if expires_at is not None:
         expires = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(expires_at))
         for name in TTL_UNITS:
-            texts[name] = render_template(f"systemd/{name}.j2", stack=stack, expires=expires)
+            texts[name] = render_template(
+                f"systemd/{name}.j2", stack=stack, expires=expires, command=_command("--lifetime"), library=LIBRARY
+            )
     return texts

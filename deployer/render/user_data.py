@@ -66,8 +66,12 @@ def _config_json(deployment: Deployment, facts: LaunchFacts) -> str:
 
 
 def sent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:
-    """agent.json of an instance: the agent's configuration, and where its program is."""
-    return {**agent_config(deployment, facts), "program": _where(facts.programs_path or "", program())}
+    """agent.json of an instance: the agent's configuration, where its program is, and where a later end is named."""
+    return {
+        **agent_config(deployment, facts),
+        "record": facts.record,
+        "program": _where(facts.programs_path or "", program()),
+    }
 
 
 def _where(path: str, one: Program) -> dict[str, Json]:

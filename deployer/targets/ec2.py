@@ -26,6 +26,7 @@ from deployer.targets.base import DownResult, Plan, StackStatus, UpResult
 if TYPE_CHECKING:
     from deployer.aws.session import Aws
     from deployer.reconcile.census import Holdings
+    from deployer.reconcile.extension import Extended
     from deployer.reconcile.operation import Operation
     from deployer.targets.ec2_access import Access
     from deployer.targets.logs import Logs
@@ -168,6 +169,13 @@ class Ec2Target:
 
         with _for_people(), self._operation(stack, "key rotate") as op:
             return rotate(op)
+
+    def extend(self, stack: str, *, by: float | None, until: float | None) -> Extended:
+        """A later end: by seconds, or until a time. Raises RefusedError when it has none or that is no later."""
+        from deployer.reconcile.extension import extend
+
+        with _for_people(), self._operation(stack, "extend") as op:
+            return extend(op, by=by, until=until)
 
     def census(self) -> dict[str, Holdings]:
         """Stack -> everything of it in the region, also what no record tells of."""

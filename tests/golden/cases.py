@@ -54,6 +54,7 @@ def facts(deployment: Deployment) -> LaunchFacts:
         expires_at=LAUNCHED_AT + parse_duration_seconds(ttl) if ttl else None,
         ssm_endpoint=partitions.endpoint(partition, "ssm", spec.region),
         programs_path=f"/deployer/agents/{spec.name}",
+        record=f"/deployer/stacks/{spec.name}",
     )
 
 

@@ -50,10 +50,11 @@ def policy_document(
     image: what the instance pulls; one in ECR adds reading that repository.
     """
     key = partitions.arn(partition, "ssm", region, account, f"parameter{names.api_key}")
+    record = partitions.arn(partition, "ssm", region, account, f"parameter{names.record}")
     programs = partitions.arn(partition, "ssm", region, account, f"parameter{names.programs}/*")
     statements: list[dict[str, Any]] = [
         {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": key},
-        {"Effect": "Allow", "Action": "ssm:GetParameters", "Resource": programs},
+        {"Effect": "Allow", "Action": "ssm:GetParameters", "Resource": [programs, record]},
     ]
     if source is not None and source.startswith("s3://"):
         bucket, _, prefix = source.removeprefix("s3://").partition("/")

@@ -23,7 +23,16 @@ from deployer.reconcile.record import Record
 NAMES = Names("demo", "cn-northwest-1")
 RULES = frozenset({Rule(22, "203.0.113.7/32")})
 WANTED = Desired(NAMES, "spec", "launch", "vpc-1", RULES, "ssh-ed25519 AAAA", "/keys/demo", "trust", "policy")
-ORDER = ["stack-record", "api-key", "agent-program", "security-group", "key-pair", "role", "instance-profile", "instance"]
+ORDER = [
+    "stack-record",
+    "api-key",
+    "agent-program",
+    "security-group",
+    "key-pair",
+    "role",
+    "instance-profile",
+    "instance",
+]
 
 ours = st.booleans()
 states = st.sampled_from(["pending", "running", "stopping", "stopped", "shutting-down", "terminated"])
