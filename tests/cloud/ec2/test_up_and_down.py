@@ -82,7 +82,8 @@ def test_policies_know_the_partition_and_nothing_too_much(operator: Any, boto: C
     assert key["Action"] == "ssm:GetParameter"
     assert key["Resource"].endswith(":parameter/deployer/keys/demo")
     assert program["Action"] == "ssm:GetParameters"
-    assert program["Resource"].endswith(":parameter/deployer/agents/demo/*")
+    ends = [":parameter/deployer/agents/demo/*", ":parameter/deployer/stacks/demo"]
+    assert all(resource.endswith(end) for resource, end in zip(program["Resource"], ends, strict=True))
 
 
 def test_the_api_key_is_nowhere_but_in_its_parameter(operator: Any, boto: Callable[..., Any]) -> None:

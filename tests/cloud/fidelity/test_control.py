@@ -68,11 +68,11 @@ def test_the_guard_lets_nothing_out_and_remembers(cloud, ask):
 
 
 def test_what_is_not_emulated_is_an_error_and_an_escape(cloud, boto, ask, refused):
-    assert refused(boto("pricing").get_products, ServiceCode="AmazonEC2") == "NotEmulated"
+    assert refused(boto("pricing").describe_services, ServiceCode="AmazonEC2") == "NotEmulated"
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(f"{cloud.url}/unsigned", timeout=10)
     kinds = [e["what"].partition(":")[0] for e in ask("escapes")["escapes"]]
-    assert kinds == ["pricing GetProducts", "GET /unsigned"]
+    assert kinds == ["pricing DescribeServices", "GET /unsigned"]
 
 
 def test_a_secret_is_found_wherever_it_slipped_in(ec2, boto, ask):
