@@ -6,6 +6,7 @@ import io
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -148,7 +149,10 @@ def _moto_app() -> Any:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
     offerings.seed()
-    return DomainDispatcherApplication(create_backend_app)
+    app = DomainDispatcherApplication(create_backend_app)
+    # For each call moto lists its own package to see whether the host is one of its modules: most of a call's time.
+    app.get_backend_for_host = lru_cache(maxsize=256)(app.get_backend_for_host)
+    return app
 
 
 def _environ(call: Call, account: str) -> dict[str, Any]:
