@@ -36,7 +36,7 @@ def _shell(sandbox: Sandbox, line: str) -> str:
 
 def test_up_status_down_from_three_shells(sandbox: Sandbox) -> None:
     up = _shell(sandbox, f"up {SPEC}")
-    assert "g5-27b-mtp is up, 7 changes" in up
+    assert "g5-27b-mtp is up, 8 changes" in up
     assert "deployer tunnel g5-27b-mtp" in up and 'eval "$(deployer env g5-27b-mtp)"' in up
     assert len(sandbox.status()["machines"]) == 1
 
