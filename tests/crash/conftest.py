@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cloud.conftest import account, cloud
-from tests.cloud.ec2.conftest import another_operator, operator, refused
+from deployer.clock import Clock
+from deployer.rehearsal.cloud import Cloud
+from tests.cloud.conftest import INSTANT, fresh_account
+from tests.cloud.ec2.conftest import operator
+from tests.crash.operating import VERBS, Account, Verb
 
-__all__ = ["account", "another_operator", "cloud", "operator", "refused"]
+__all__ = ["operator"]
 
 _ROW = "crash row"
 
@@ -20,6 +23,46 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.crash)
+
+
+@pytest.fixture
+def cloud() -> Iterator[Cloud]:
+    """The account of `operator`, which only gives the environment here."""
+    made = Cloud(account=fresh_account(), options=INSTANT)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def account(operator: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Account]]:
+    """`account(verb)` is a fresh one, and boto3 is pointed at it; `operator` gives the rest of the environment."""
+    made: list[Account] = []
+
+    def make(verb: Verb, *, clock: Clock | None = None, **options: Any) -> Account:
+        cloud = Cloud(account=fresh_account(), options=INSTANT)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", cloud.url)
+        made.append(Account(cloud, tmp_path / str(len(made)), verb, clock))
+        cloud.world.options = INSTANT.changed(options)
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.cloud.close()
+
+
+@pytest.fixture(params=VERBS)
+def verb(request: pytest.FixtureRequest) -> Verb:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def calls(account: Callable[..., Account], verb: Verb) -> list[tuple[str, str]]:
+    """What the verb asks AWS, in order."""
+    first = account(verb)
+    before = len(first.cloud.record.calls(0))
+    first.act()
+    made = [(call["service"], call["operation"]) for call in first.cloud.record.calls(0)[before:]]
+    return list(dict.fromkeys(made))
 
 
 @pytest.fixture
