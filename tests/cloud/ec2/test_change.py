@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from deployer.aws.names import Names
 from deployer.aws.tags import expires_at, from_aws
 
