@@ -10,7 +10,7 @@ import pytest
 
 from deployer.clock import Clock
 from deployer.rehearsal.cloud import Cloud
-from tests.cloud.conftest import INSTANT, fresh_account
+from tests.cloud.conftest import INSTANT, fresh_account, settled_heap
 from tests.cloud.ec2.conftest import operator
 from tests.crash.operating import VERBS, Account, Verb
 
@@ -28,6 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def cloud() -> Iterator[Cloud]:
     """The account of `operator`, which only gives the environment here."""
+    settled_heap()
     made = Cloud(account=fresh_account(), options=INSTANT)
     yield made
     made.close()

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from deployer.rehearsal.cloud import Cloud
-from tests.cloud.conftest import INSTANT, fresh_account
+from tests.cloud.conftest import INSTANT, fresh_account, settled_heap
 from tests.cloud.ec2 import crashing
 from tests.cloud.ec2.support import environment
 from tests.crash.account import furnish, ours, snapshot
@@ -29,6 +29,7 @@ class Account:
     """One account of its own with things of others in it."""
 
     def __init__(self, home: Path, verb: Verb) -> None:
+        settled_heap()
         self.cloud = Cloud(account=fresh_account(), options=INSTANT)
         self.environ = environment(self.cloud.url, home)
         self.values = CHANGED if verb == "change" else {}
