@@ -65,7 +65,7 @@ class Sweeper:
 
 
 def document(region: str, found: Iterable[Orphan], now: float) -> list[Json]:
-    """The orphans as `sweep --json` lists them. Ages in seconds, null when unknown; cost_per_hour as in `ls`."""
+    """The orphans as `sweep --json` lists them. Ages in seconds, null when unknown."""
     return [
         {
             "stack": one.stack,
