@@ -35,25 +35,35 @@ def furnish(url: str) -> None:
     client_of(url, "iam").create_role(RoleName=_STRANGE_ROLE, AssumeRolePolicyDocument="{}")
 
 
+#: Service, operation and the key of its list: whatever a stack is made of.
+_LISTS = (
+    ("ec2", "describe_volumes", "Volumes"),
+    ("ec2", "describe_network_interfaces", "NetworkInterfaces"),
+    ("ec2", "describe_security_groups", "SecurityGroups"),
+    ("ec2", "describe_key_pairs", "KeyPairs"),
+    ("ssm", "describe_parameters", "Parameters"),
+    ("iam", "list_roles", "Roles"),
+    ("iam", "list_instance_profiles", "InstanceProfiles"),
+)
+
+
 def snapshot(url: str) -> str:
-    """Everything that can be described, as text, without what a request itself changes."""
-    ec2, ssm, iam = (client_of(url, name) for name in ("ec2", "ssm", "iam"))
-    found: dict[str, Any] = {
-        "instances": [
-            one
-            for group in ec2.describe_instances()["Reservations"]
-            for one in group["Instances"]
-            if one["State"]["Name"] != "terminated"
-        ],
-        "volumes": ec2.describe_volumes()["Volumes"],
-        "interfaces": ec2.describe_network_interfaces()["NetworkInterfaces"],
-        "groups": ec2.describe_security_groups()["SecurityGroups"],
-        "keys": ec2.describe_key_pairs()["KeyPairs"],
-        "parameters": ssm.describe_parameters()["Parameters"],
-        "roles": iam.list_roles()["Roles"],
-        "profiles": iam.list_instance_profiles()["InstanceProfiles"],
-    }
+    """Everything that can be described, every page of it, as text."""
+    found: dict[str, Any] = {items: _all(url, *where, items) for *where, items in _LISTS}
+    found["Instances"] = [
+        one
+        for group in _all(url, "ec2", "describe_instances", "Reservations")
+        for one in group["Instances"]
+        if one["State"]["Name"] != "terminated"
+    ]
     return json.dumps(found, default=str, sort_keys=True, indent=1)
+
+
+def _all(url: str, service: str, operation: str, items: str) -> list[Any]:
+    client = client_of(url, service)
+    if not client.can_paginate(operation):
+        return list(getattr(client, operation)()[items])
+    return [one for page in client.get_paginator(operation).paginate() for one in page[items]]
 
 
 def ours(cloud: Cloud) -> int:
