@@ -34,6 +34,10 @@ def _nothing() -> None:
     return None
 
 
+def _too_late(text: str) -> DeployerError:
+    return NotHealthyError(text, hint="run the same command again in a minute: it goes on where it stopped")
+
+
 def wait_until(
     check: Callable[[], Look[T]],
     *,
@@ -43,7 +47,7 @@ def wait_until(
     emit: Emit,
     keep_alive: Callable[[], None] = _nothing,
     early_abort: Callable[[], DeployerError | None] = _nothing,
-    timeout: Callable[[str], DeployerError] = NotHealthyError,
+    timeout: Callable[[str], DeployerError] = _too_late,
 ) -> T | None:
     """Look until a look is done and return its value. Polls grow from 0.2 s to 4 s.
 

@@ -40,8 +40,9 @@ def wait(check: Any, clock: JumpingClock, **more: Any) -> Any:
 def test_a_deadline_holds_and_says_what_was_seen_last() -> None:
     clock = JumpingClock()
     events: list[Event] = []
-    with pytest.raises(NotHealthyError, match="the thing: not done after 60 s; last seen: still red"):
+    with pytest.raises(NotHealthyError, match="the thing: not done after 60 s; last seen: still red") as late:
         wait(lambda: Look("still red"), clock, emit=events.append)
+    assert late.value.hint, "a person must know what to do next"
     assert clock.time == pytest.approx(1060.0)
     assert clock.sleeps[0] == pytest.approx(0.2)
     assert max(clock.sleeps) == LONGEST_POLL_SECONDS
