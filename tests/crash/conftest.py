@@ -17,6 +17,7 @@ from tests.crash.operating import VERBS, Account, Verb
 __all__ = ["operator"]
 
 _ROW = "crash row"
+_SILENCE = "crash silence"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -76,20 +77,36 @@ def row(record_property: Callable[[str, object], None]) -> Callable[..., None]:
     return add
 
 
+@pytest.fixture
+def silent(record_property: Callable[[str, object], None]) -> Callable[[float], None]:
+    """`silent(seconds)`: so long did a verb wait without an event, on its own clock."""
+    return lambda seconds: record_property(_SILENCE, seconds)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """The table, added up over all workers."""
     table: dict[str, list[int]] = {}
+    silence = 0.0
     for outcome in ("passed", "failed"):
         for report in terminalreporter.stats.get(outcome, ()):
-            for name, value in getattr(report, "user_properties", ()):
-                if name == _ROW and report.when == "call":
+            for name, value in report.user_properties if report.when == "call" else ():
+                if name == _ROW:
                     sums = table.setdefault(value[0], [0, 0])
                     sums[0] += value[1]
                     sums[1] += value[2]
+                elif name == _SILENCE:
+                    silence = max(silence, value)
     if not table:
         return
+    kills = {what: sums for what, sums in table.items() if what.startswith("kill")}
+    totals = {
+        "kills in all": [sum(column) for column in zip(*kills.values(), strict=True)],
+        "faults in all": [sum(column) for column in zip(*(table[w] for w in table.keys() - kills.keys()), strict=True)],
+    }
     width = max(len(what) for what in table)
     terminalreporter.section("what was broken, and held")
-    for what in sorted(table):
-        tried, good = table[what]
-        terminalreporter.write_line(f"{what:<{width}}  {good:>4} of {tried:>4}")
+    for what, sums in (*sorted(table.items()), *totals.items()):
+        if sums:
+            terminalreporter.write_line(f"{what:<{width}}  {sums[1]:>4} of {sums[0]:>4}")
+    if silence:
+        terminalreporter.write_line(f"longest wait without an event: {silence:.0f} s")

@@ -14,6 +14,8 @@ from tests.crash.operating import READING, Account, Verb
 #: What each service calls it.
 _THROTTLED = {"ec2": ("RequestLimitExceeded", 503), "ssm": ("ThrottlingException", 400)}
 _DENIED = {"ec2": ("UnauthorizedOperation", 403), "ssm": ("AccessDeniedException", 400)}
+#: The verbs that make and take away; the others are made of the same calls.
+MAKING = ("up", "down", "change")
 #: As many as are borne, and one more.
 _BORNE = 7
 
@@ -34,6 +36,7 @@ def test_every_reply_is_lost_once(
     assert not wrong
 
 
+@pytest.mark.parametrize("verb", MAKING, indirect=True)
 def test_every_reply_is_lost_for_good(
     verb: Verb, calls: list[tuple[str, str]], account: Callable[..., Account], row: Callable[..., None]
 ) -> None:
@@ -53,6 +56,7 @@ def test_every_reply_is_lost_for_good(
     assert not wrong
 
 
+@pytest.mark.parametrize("verb", MAKING, indirect=True)
 @pytest.mark.parametrize("times", [_BORNE, _BORNE + 1])
 def test_every_call_is_throttled(
     verb: Verb, times: int, calls: list[tuple[str, str]], account: Callable[..., Account], row: Callable[..., None]
@@ -92,6 +96,7 @@ def test_every_call_is_denied_once(
     assert not wrong
 
 
+@pytest.mark.parametrize("verb", MAKING, indirect=True)
 @pytest.mark.parametrize("seed", range(3))
 def test_describes_and_iam_lag(
     verb: Verb, seed: int, account: Callable[..., Account], row: Callable[..., None]

@@ -84,6 +84,7 @@ def test_no_call_keeps_the_verb_waiting_for_ever(
     calls: list[tuple[str, str]],
     waiting: Callable[..., tuple[JumpingClock, Account]],
     row: Callable[..., None],
+    silent: Callable[[float], None],
 ) -> None:
     wrong: list[str] = []
     tried = 0
@@ -93,7 +94,10 @@ def test_no_call_keeps_the_verb_waiting_for_ever(
             tried += 1
             clock, one = waiting()
             one.operator.fault(service=service, operation=operation, code=code, times=0)
-            if problem := _hangs(clock, one):
+            problem = _hangs(clock, one)
+            silent(clock.silence)
+            one.cloud.close()
+            if problem:
                 wrong.append(f"{service}:{operation} always {code}: {problem}")
     row(f"an answer that never changes, each call of {verb}", tried, tried - len(wrong))
     assert not wrong, "\n".join(wrong)
@@ -109,9 +113,11 @@ def test_no_state_that_never_comes_keeps_the_verb_waiting(
     options: dict[str, float],
     waiting: Callable[..., tuple[JumpingClock, Account]],
     row: Callable[..., None],
+    silent: Callable[[float], None],
 ) -> None:
     clock, one = waiting(**options)
     problem = _hangs(clock, one)
+    silent(clock.silence)
     row(f"a state that never comes, {verb}", 1, problem is None)
     assert problem is None
 

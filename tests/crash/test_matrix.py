@@ -50,22 +50,24 @@ def test_a_kill_at_every_call(
 ) -> None:
     wrong: list[str] = []
     tried = 0
+    account = Account(tmp_path / "home", verb)
     for number in itertools.count(part + 1, SLICES):
-        account = Account(tmp_path / str(number), verb)
-        try:
-            if verb != "up":
-                assert account.run("up", values={}) == 0
-            killed = account.run("down" if verb == "down" else "up", at=number, side=side)
-            if killed == 0:
-                break
-            tried += 1
-            call = (account.cloud.record.calls(0) or [None])[-1]
-            if killed != crashing.KILLED:
-                wrong.append(f"call {number}: the victim ended with {killed}")
-            if problem := _aftermath(account, follow_up):
-                wrong.append(f"killed {side} call {number}, near {call and call['operation']}: {problem}")
-        finally:
+        if verb != "up":
+            assert account.run("up", values={}) == 0
+        killed = account.run("down" if verb == "down" else "up", at=number, side=side)
+        if killed == 0:
+            break
+        tried += 1
+        call = (account.cloud.record.calls(0) or [None])[-1]
+        found = [] if killed == crashing.KILLED else [f"the victim ended with {killed}"]
+        if problem := _aftermath(account, follow_up):
+            found.append(problem)
+            # One that is as it was before serves the next kill as well as a fresh one.
             account.cloud.close()
+            account = Account(tmp_path / str(number), verb)
+        if found:
+            wrong.append(f"killed {side} call {number}, near {call and call['operation']}: {'; '.join(found)}")
+    account.cloud.close()
     row(f"kill -9 {side} each call of {verb}, then {follow_up}", tried, tried - len(wrong))
     assert tried
     assert not wrong, "\n".join(wrong)

@@ -49,7 +49,7 @@ def _victim(environ: dict[str, str], verb: str, at: int | str | None, side: str,
     from deployer.settings import Settings
     from deployer.targets.ec2 import Ec2Target
     from tests.cloud.ec2 import warm
-    from tests.cloud.ec2.support import HastyClock, deployment_of
+    from tests.cloud.ec2.support import LeapingClock, deployment_of
 
     warm.use()
 
@@ -72,7 +72,7 @@ def _victim(environ: dict[str, str], verb: str, at: int | str | None, side: str,
 
     Aws.call = call  # type: ignore[method-assign]
     settings = Settings.from_env(environ)
-    target = Ec2Target(settings, environ["AWS_REGION"], HastyClock(), ignore, verify=lambda *_: None)
+    target = Ec2Target(settings, environ["AWS_REGION"], LeapingClock(), ignore, verify=lambda *_: None)
     try:
         if verb == "up":
             target.up(deployment_of(settings, **values))
