@@ -1,0 +1,62 @@
+"""One sandbox of process machines for all failures, and the table of how soon each was seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.box.failures.lab import Lab, Outcome, engine_program, start_sandbox
+
+_ROW = "failure row"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def image() -> None:
+    """Instead of the booted machines' fixture of this name: nothing is booted here."""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    folder = tmp_path_factory.mktemp("failures")
+    environ = {**os.environ, "DEPLOYER_LLAMA_SERVER": str(engine_program(folder))}
+    sandbox = start_sandbox(folder / "state", environ)
+    made = Lab(folder, sandbox)
+    try:
+        yield made
+    finally:
+        for attempt in made.attempts:
+            attempt.end()
+        sandbox.run("sandbox", "stop", "--state", str(sandbox.state))
+
+
+@pytest.fixture
+def row(record_property: Callable[[str, object], None]) -> Callable[[str, Outcome], None]:
+    """`row(what was broken, outcome)` is a line of the table at the end."""
+
+    def add(broken: str, outcome: Outcome) -> None:
+        code = outcome.failed.get("code") or outcome.error["code"]
+        took = outcome.failed.get("seconds")
+        record_property(_ROW, [code, broken, outcome.seen_after, outcome.ended_after, took, outcome.code])
+
+    return add
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The table."""
+    rows = [
+        value
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, ())
+        for name, value in (report.user_properties if report.when == "call" else ())
+        if name == _ROW
+    ]
+    if not rows:
+        return
+    terminalreporter.section("failures: seconds until the person saw it")
+    terminalreporter.write_line(f"{'code':<20} {'what was broken':<58} {'seen':>7} {'ended':>7} {'phase':>7} exit")
+    for code, broken, seen, ended, took, status in sorted(rows):
+        phase = "" if took is None else f"{took:.1f}"
+        terminalreporter.write_line(f"{code:<20} {broken:<58} {seen:7.1f} {ended:7.1f} {phase:>7} {status:>4}")
