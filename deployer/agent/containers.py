@@ -78,7 +78,7 @@ def pull(config: Config, phase: Phase, stop: Stop) -> None:
     for number in range(_TRIES):
         if code:
             code, lines = _pull(config, phase, stop)
-        if code:
+        if code and number + 1 < _TRIES:
             stop.pause(config.retry_s * 2**number)
     if code:
         raise phase.failure("image_pull", "docker pull %s failed %d times" % (config.image, _TRIES), lines)

@@ -33,7 +33,9 @@ _LINES = (
     ),
     (
         "out_of_memory",
-        r"bad_alloc|out of memory|failed to allocate|unable to allocate|cannot allocate memory|cudaMalloc failed",
+        r"bad_alloc|out of memory|failed to allocate|unable to allocate|cannot allocate memory|cudaMalloc failed|"
+        # ggml without memory for its own bookkeeping.
+        r"insufficient memory|mem_buffer != NULL",
     ),
     ("illegal_instruction", r"illegal instruction"),
     ("image_pull", r"manifest unknown|pull access denied"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.box.failures.lab import Lab, Outcome, engine_program, start_sandbox
+from tests.box.failures.lab import HELD_SECONDS, Lab, Outcome, engine_program, start_sandbox
 
 _ROW = "failure row"
 
@@ -55,8 +55,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     ]
     if not rows:
         return
-    terminalreporter.section("failures: seconds until the person saw it")
+    terminalreporter.section("failures: seconds from `up` until the person saw it")
     terminalreporter.write_line(f"{'code':<20} {'what was broken':<58} {'seen':>7} {'ended':>7} {'phase':>7} exit")
     for code, broken, seen, ended, took, status in sorted(rows):
         phase = "" if took is None else f"{took:.1f}"
         terminalreporter.write_line(f"{code:<20} {broken:<58} {seen:7.1f} {ended:7.1f} {phase:>7} {status:>4}")
+    terminalreporter.write_line(f"* its agent was held back for {HELD_SECONDS:.0f} s, to break the machine first")

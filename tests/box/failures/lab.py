@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import boto3
+
 from tests.rehearse.support import Sandbox
 from tests.support.waiting import until
 from tests.unit.agent.box import free_port
@@ -23,7 +25,7 @@ CPU_SPEC = "stacks/c8i-27b-mtp.yaml"
 #: Long enough for a step's own deadline (network 120 s) on a busy computer.
 PATIENCE_SECONDS = 240.0
 #: How long a machine's agent is held back, so that its disk can be broken before it looks.
-HELD_SECONDS = 3.0
+HELD_SECONDS = 2.0
 
 #: What every stack's llama-server is: what the folder says of its port is done first, then llama.cpp runs.
 _PROGRAM = """#!/bin/sh
@@ -124,15 +126,14 @@ class Stack:
                 "service": "ssm",
                 "operation": "GetParameters",
                 "delay_seconds": HELD_SECONDS,
-                # The operator asks first whether the program is there.
-                "skip": 1,
                 "where": {"Names": f"*/deployer/agents/{self.name}*"},
             },
         )
         attempt = self.up()
         until(lambda: self._folder() is not None, "the machine is there", seconds=30)
-        folder = self._folder()
-        assert folder is not None
+        folder = self.folder
+        # Its programs are laid out when its agent is about to start.
+        until(lambda: any(folder.glob("bin/deployer-agent*/llama-server")), "its agent starts", seconds=30)
         work(folder)
         return attempt
 
@@ -162,6 +163,17 @@ class Lab:
     def stack(self, name: str, spec: str = GPU_SPEC, *sets: str, **env: str) -> Stack:
         """A stack of its own name and port."""
         return Stack(self, name, spec, list(sets), env)
+
+    def aws(self, service: str) -> Any:
+        """A boto3 client of the sandbox's operator."""
+        env = self.sandbox.env
+        return boto3.client(
+            service,
+            endpoint_url=env["AWS_ENDPOINT_URL"],
+            region_name=env["AWS_DEFAULT_REGION"],
+            aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
+        )
 
     @contextmanager
     def broken(self, stack: Stack) -> Iterator[Attempt]:

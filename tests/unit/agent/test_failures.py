@@ -38,6 +38,8 @@ CASES: list[tuple[int, list[str], bool, str]] = [
     (137, ["loading"], False, "out_of_memory"),
     (1, ["ggml_backend_cuda_buffer_type_alloc_buffer: allocating 900 MiB: cudaMalloc failed"], False, "out_of_memory"),
     (1, ["failed to allocate buffer of size 2147483648"], False, "out_of_memory"),
+    (134, ["ggml/src/ggml.c:1644: GGML_ASSERT(ctx->mem_buffer != NULL) failed"], True, "out_of_memory"),
+    (134, ["E ggml_aligned_malloc: insufficient memory (attempted to allocate 394.82 MB)"], False, "out_of_memory"),
     (1, ["E srv start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 18080"], False, "port_taken"),
     (98, ["bind: Address already in use"], False, "port_taken"),
     (1, ["ggml_cuda_init: failed: no CUDA-capable device is detected"], False, "driver_missing"),
