@@ -74,6 +74,7 @@ class Phase:
         self._tenth = 0
         self._state = "done"
         self._fields: dict[str, Any] = {}
+        self._notes: list[str] = []
 
     def __enter__(self) -> Phase:
         self.console.say(self.name, "start")
@@ -89,7 +90,8 @@ class Phase:
         self.result(message=reason)
 
     def note(self, message: str) -> None:
-        """Something a person should read now."""
+        """Something a person should read now, and again as the log of a failure that has none of its own."""
+        self._notes = [*self._notes, message][-LOG_LINES:]
         self.console.say(self.name, "progress", message, seconds=self.seconds)
 
     def progress(self, message: str = "", done: int = 0, total: int | None = None) -> None:
@@ -122,5 +124,6 @@ class Phase:
                 full = isinstance(error, OSError) and error.errno in OUT_OF_SPACE
                 code = "disk_full" if full else "agent_error"
                 error = self.failure(code, "%s: %s" % (type(error).__name__, error))
+            error.log = error.log or self._notes
             self.console.fail(error, seconds=self.seconds)
             raise error

@@ -23,7 +23,8 @@ FAILURE_HINTS: Dict[str, str] = {
     "the SSM endpoint (a NAT gateway or a VPC endpoint); `deployer up` stores it anew when it is gone",
     "driver_missing": "the AMI has no working GPU driver: choose an AMI with the NVIDIA driver (instance.ami)",
     "image_pull": "the engine image could not be pulled: check engine.image and that the instance reaches its registry",
-    "runtime_missing": "the engine's runtime (docker or the llama-server program) is not on the instance",
+    "runtime_missing": "the engine's runtime (docker or the llama-server program) is not on the instance: choose an "
+    "AMI that has it (instance.ami) or another engine.runtime",
     "weights_download": "no source served the weights: check model.source, the mirror and the instance's way out",
     "weights_checksum": "the file is not the one that was pinned: fix model.sha256 or model.revision",
     "disk_full": "the volume is too small for the weights: raise instance.root_volume.size_gib",
@@ -33,9 +34,11 @@ FAILURE_HINTS: Dict[str, str] = {
     "out_of_memory": "lower engine.context or engine.parallel, choose a smaller quantisation or a larger instance",
     "mtp_missing_in_gguf": "the GGUF has no MTP head: use the MTP repository's file or set engine.mtp: off",
     "port_taken": "another program listens on the port: choose another endpoint.port",
-    "engine_exit": "llama-server ended; its last log lines say why",
-    "not_ready": "the engine runs but did not answer a completion in time",
-    "agent_error": "the agent itself failed; its message says what it met",
+    "engine_exit": "llama-server ended; its last log lines say why: check the model's file and engine.extra_args",
+    "not_ready": "the engine runs but did not load or answer in time: choose a smaller model, a faster volume "
+    "(instance.root_volume.throughput_mibs) or a larger instance (instance.type)",
+    "agent_error": "the agent itself failed; its message says what it met: `deployer down`, then `deployer up`, makes "
+    "a new instance",
 }
 
 

@@ -46,7 +46,7 @@ class Case(NamedTuple):
 CASES = [
     Case(
         "the pinned sha256 is another file's",
-        "weights", "weights_checksum", "", "model.sha256",
+        "weights", "weights_checksum", "source failed", "model.sha256",
         sets=("model.sha256=" + "ab" * 32,),
     ),
     Case(
@@ -72,12 +72,12 @@ CASES = [
     ),
     Case(
         "it ends at once, without a word",
-        "engine", "engine_exit", "", "last log lines",
+        "engine", "engine_exit", "", "engine.extra_args",
         engine="exit 3",
     ),
     Case(
         "it ends at once, with a reason of its own",
-        "engine", "engine_exit", "gguf_init_from_file: the file is cursed", "last log lines",
+        "engine", "engine_exit", "gguf_init_from_file: the file is cursed", "engine.extra_args",
         engine="echo 'gguf_init_from_file: the file is cursed' >&2; exit 1",
     ),
 ]  # fmt: skip

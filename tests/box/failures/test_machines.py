@@ -113,7 +113,7 @@ def test_no_engine_on_the_machine(lab: Lab, row: Row) -> None:
         lab, lab.stack("nothing"), lambda machine: [p.unlink() for p in machine.glob("bin/*/llama-server")] and None
     )
     row("there is no llama-server *", outcome)
-    expect(outcome, "runtime", "runtime_missing", "", "llama-server")
+    expect(outcome, "runtime", "runtime_missing", "", "instance.ami")
 
 
 def test_a_key_that_is_gone(lab: Lab, row: Row) -> None:
@@ -133,7 +133,7 @@ def _config(machine: Path, change: Callable[[dict], object]) -> None:
 def test_a_configuration_that_cannot_be_read(lab: Lab, row: Row) -> None:
     outcome = _outcome(lab, lab.stack("unread"), lambda machine: _config(machine, lambda body: body.pop("engine")))
     row("the agent's configuration lacks a part *", outcome)
-    expect(outcome, "boot", "agent_error", "", "message says")
+    expect(outcome, "boot", "agent_error", "", "`deployer up`")
 
 
 def test_a_load_that_is_slower_than_its_deadline(lab: Lab, row: Row) -> None:
@@ -143,7 +143,7 @@ def test_a_load_that_is_slower_than_its_deadline(lab: Lab, row: Row) -> None:
         lab, stack, lambda machine: _config(machine, lambda body: body["deadlines"].update(engine_load_s=4))
     )
     row("the load takes longer than its deadline (set to 4 s) *", outcome)
-    expect(outcome, "engine", "not_ready", "load_model: loading model", "in time")
+    expect(outcome, "engine", "not_ready", "load_model: loading model", "instance.root_volume")
 
 
 def test_an_engine_that_ends_again_and_again(lab: Lab, row: Row) -> None:
@@ -159,6 +159,6 @@ def test_an_engine_that_ends_again_and_again(lab: Lab, row: Row) -> None:
     finally:
         lab.down(stack)
     row("it ends again and again after it was ready", outcome)
-    expect(outcome, "engine", "engine_exit", "no luck today", "last log lines")
+    expect(outcome, "engine", "engine_exit", "no luck today", "engine.extra_args")
     assert attempt.said(phase="engine", state="restarting")
     assert "5 times" in outcome.error["message"]

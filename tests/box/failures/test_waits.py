@@ -58,7 +58,7 @@ def test_a_key_that_the_role_may_not_read(attempts: dict[str, Attempt], row: Row
 def test_hubs_that_cannot_be_reached(attempts: dict[str, Attempt], row: Row) -> None:
     outcome = attempts["unreachable"].outcome()
     row("no mirror can be reached", outcome)
-    expect(outcome, "weights", "weights_download", "", "the mirror")
+    expect(outcome, "weights", "weights_download", "waiting for the network", "the mirror")
     assert "refused" in outcome.error["message"]
     assert any("waiting for the network" in str(event.get("message")) for event in outcome.events)
     assert outcome.failed["seconds"] < 140
