@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.box.failures.lab import HELD_SECONDS, Lab, Outcome, engine_program, start_sandbox
+from deployer.rehearsal import sandbox
+from tests.box.failures.lab import HELD_SECONDS, Lab, Outcome, engine_program
+from tests.rehearse.support import Sandbox
 
 _ROW = "failure row"
 
@@ -18,18 +20,20 @@ def image() -> None:
     """Instead of the booted machines' fixture of this name: nothing is booted here."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("failures")
-    environ = {**os.environ, "DEPLOYER_LLAMA_SERVER": str(engine_program(folder))}
-    sandbox = start_sandbox(folder / "state", environ)
-    made = Lab(folder, sandbox)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEPLOYER_LLAMA_SERVER", str(engine_program(folder)))
+        # It ends with these tests, also when they are killed.
+        info = sandbox.start(folder / "state", machines="process", parent_pid=os.getpid())
+    made = Lab(folder, Sandbox(info.state_dir, info.env))
     try:
         yield made
     finally:
         for attempt in made.attempts:
             attempt.end()
-        sandbox.run("sandbox", "stop", "--state", str(sandbox.state))
+        sandbox.stop(folder / "state")
 
 
 @pytest.fixture

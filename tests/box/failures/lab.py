@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -195,14 +194,3 @@ def engine_program(folder: Path) -> Path:
     program.write_text(_PROGRAM.format(folder=shlex.quote(str(folder)), engine=engine))
     program.chmod(0o755)
     return program
-
-
-def start_sandbox(state: Path, environ: Mapping[str, str]) -> Sandbox:
-    """A sandbox of process machines, by the product's own command."""
-
-    def command(*words: str) -> str:
-        argv = [sys.executable, "-m", "deployer", "sandbox", *words, "--state", str(state), "--json"]
-        return subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=120, check=True).stdout
-
-    command("start", "--machines", "process")
-    return Sandbox(state, json.loads(command("env")))

@@ -111,7 +111,7 @@ def test_a_flag_that_this_llama_cpp_does_not_take_is_refused_before_anything_is_
     lab: Lab, row: Row, flag: str, says: str
 ) -> None:
     before = len(lab.sandbox.ask("calls")["calls"])
-    outcome = lab.stack("refused", CPU_SPEC, f"engine.extra_args=[{flag}]").up().outcome()
+    outcome = lab.stack("wrong-flag", CPU_SPEC, f"engine.extra_args=[{flag}]").up().outcome()
     row(f"engine.extra_args has {flag}", outcome)
     assert outcome.code == _WRONG_INPUT
     assert flag in outcome.error["message"] and says in outcome.error["message"], outcome.error
