@@ -19,7 +19,8 @@ def run(stop: Stop, phase: Phase, command: str, secret: str = "") -> tuple[int, 
     pipe = subprocess.PIPE
     with subprocess.Popen(command.split(" "), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True) as child:
         lines: list[str] = []
-        with contextlib.suppress(OSError), child.stdin as stdin:  # type: ignore[union-attr]
+        assert child.stdin is not None
+        with contextlib.suppress(OSError), child.stdin as stdin:
             stdin.write(secret)
         for line in child.stdout or ():
             lines = [*lines[-_KEPT_LINES:], line]

@@ -86,9 +86,13 @@ def _dimensions(offer: Mapping[str, Any]) -> tuple[str, float, float]:
     """(currency, per hour, upfront) of one offer; an empty currency when it has no price."""
     currency, rate, upfront = "", 0.0, 0.0
     for dimension in offer.get("priceDimensions", {}).values():
-        for currency, amount in dimension["pricePerUnit"].items():  # noqa: B007 — the last one's currency is kept
-            if dimension.get("unit") == "Quantity":
-                upfront += float(amount)
-            else:
-                rate += float(amount)
+        # One currency a partition; amounts of several are never added up.
+        given, amount = next(iter(dimension["pricePerUnit"].items()), ("", 0.0))
+        if currency not in ("", given):
+            return "", 0.0, 0.0
+        currency = given
+        if dimension.get("unit") == "Quantity":
+            upfront += float(amount)
+        else:
+            rate += float(amount)
     return currency, rate, upfront

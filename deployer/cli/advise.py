@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from deployer.decide.advice import Option, Wish
     from deployer.settings import Settings
 
-_DEFAULT_REGION = "cn-northwest-1"
-
 
 @click.command()
 @click.option("--model", "models", multiple=True, metavar="NAME", help="Only this catalogue model, repeatable.")
@@ -54,6 +52,7 @@ def advise(
     from deployer.catalog import models as catalogue
     from deployer.decide.advice import Wish
     from deployer.engine.throughput import SHORT_CONTEXT
+    from deployer.targets.directory import region_of
 
     known = [facts.name for facts in catalogue.all_models()]
     for name in models:
@@ -73,7 +72,7 @@ def advise(
         utilisation=utilisation / 100,
         gpu=not no_gpu,
     )
-    place = settings.region or _DEFAULT_REGION
+    place = region_of(settings)
     with open_view(as_json=as_json) as view:
         options, notes = _options(wish, settings, place, offline=offline)
         document = _document(options, notes, wish, place)
@@ -114,29 +113,15 @@ def _options(wish: Wish, settings: Settings, region: str, *, offline: bool) -> t
 
 
 def _document(options: list[Option], notes: list[str], wish: Wish, region: str) -> dict[str, Json]:
-    from deployer.decide.advice import option_document
+    from deployer.decide.advice import option_document, verdicts
 
     return {
         "region": region,
         "market": wish.market,
         "utilisation": wish.utilisation,
         "options": [option_document(option) for option in options],
-        "notes": [*_verdicts(options), *notes],
+        "notes": [*verdicts(options), *notes],
     }
-
-
-def _verdicts(options: list[Option]) -> list[str]:
-    """The article's tree in two sentences: the best price, and the lowest latency."""
-    possible = [option for option in options if not option.why_not and option.speed is not None]
-    priced = [option for option in possible if option.per_million_tokens is not None]
-    if not possible:
-        return ["Nothing in the catalogue meets all of this; the last column says what each lacks."]
-    fast = max(possible, key=lambda option: option.speed.tokens_per_second if option.speed else 0.0)
-    said = [f"Fastest: {fast.facts.name} on {fast.hardware.name}."]
-    if priced:
-        best = priced[0]
-        said.insert(0, f"Best price per token: {best.facts.name} on {best.hardware.name}.")
-    return [*said, "A price is the instance alone; compare prices only between the same model."]
 
 
 def _currency(options: list[Option]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from deployer.decide.decide import decide, plan_document, refuse_if_unfit
 from deployer.decide.types import Deployment
-from deployer.errors import AwsError
 from deployer.events import Emit, Event, Json
 from deployer.settings import Settings
 from deployer.spec.load import load_spec
@@ -17,8 +16,6 @@ from deployer.targets.base import Step
 from deployer.targets.directory import Directory
 
 if TYPE_CHECKING:
-    from deployer.catalog.prices import Price
-    from deployer.decide.checks import Check
     from deployer.render.agent_config import LaunchFacts
 
 __all__ = ["decided", "decision_events", "plan_of", "refuse_if_unfit", "rendered_files"]
@@ -50,25 +47,8 @@ def plan_of(deployment: Deployment, settings: Settings, emit: Emit, *, offline: 
     target = Directory(settings, emit).of(deployment)
     deployment = target.resolved(deployment)
     steps = target.plan(deployment).steps
-    prices, checks = _asked(deployment, settings, emit)
-    return plan_document(deployment, steps, _user_data_bytes(deployment), prices=prices, preflight=checks)
-
-
-def _asked(deployment: Deployment, settings: Settings, emit: Emit) -> tuple[Sequence[Price], Sequence[Check]]:
-    """Live prices and the preflight of a stack in EC2."""
-    spec = deployment.spec
-    if isinstance(spec, LocalStack):
-        return (), ()
-    from deployer.aws import prices
-    from deployer.aws.preflight import stack_checks
-    from deployer.aws.session import connect
-
-    aws = connect(spec.region, settings, emit=emit)
-    try:
-        known = prices.live(aws, deployment.hardware.name)
-    except AwsError:
-        known = ()
-    return known, stack_checks(aws, deployment)
+    seen = target.preflight(deployment)
+    return plan_document(deployment, steps, _user_data_bytes(deployment), prices=seen.prices, preflight=seen.checks)
 
 
 def rendered_files(deployment: Deployment) -> dict[str, str]:

@@ -20,10 +20,11 @@ def doctor(region: str | None, profile: str | None, *, as_json: bool) -> None:
     from deployer.aws.preflight import account_checks
     from deployer.aws.session import connect
     from deployer.errors import RefusedError
+    from deployer.targets.directory import region_of
 
     settings = make_settings(region, profile)
     with open_view(as_json=as_json) as view:
-        aws = connect(settings.region or "cn-northwest-1", settings, emit=view.emit)
+        aws = connect(region_of(settings), settings, emit=view.emit)
         checks = account_checks(aws)
         view.show(Event("preflight", {"checks": [vars(check) for check in checks]}))
     refused = [check for check in checks if check.verdict == "refuse"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from deployer.catalog import hardware as machines
@@ -127,6 +127,20 @@ def _rank(option: Option) -> tuple[int, float, float]:
     if option.why_not:
         return 2, cost if cost is not None else float("inf"), -speed
     return (0, cost, -speed) if cost is not None else (1, float(option.hardware.vcpus), -speed)
+
+
+def verdicts(options: Sequence[Option]) -> list[str]:
+    """The article's tree in two sentences: the best price, and the lowest latency. options: as ranked."""
+    possible = [option for option in options if not option.why_not and option.speed is not None]
+    priced = [option for option in possible if option.per_million_tokens is not None]
+    if not possible:
+        return ["Nothing in the catalogue meets all of this; the last column says what each lacks."]
+    fast = max(possible, key=lambda option: option.speed.tokens_per_second if option.speed else 0.0)
+    said = [f"Fastest: {fast.facts.name} on {fast.hardware.name}."]
+    if priced:
+        best = priced[0]
+        said.insert(0, f"Best price per token: {best.facts.name} on {best.hardware.name}.")
+    return [*said, "A price is the instance alone; compare prices only between the same model."]
 
 
 def option_document(option: Option) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -173,10 +173,10 @@ class _Told:
             message = f"{what} failed with exit code {done.code}:\n{hidden(done.text)}"
             raise BuildFailed(message, where="builder", hint="the builder is taken away; run the command again")
 
-    def quietly(self, argv: object) -> Done:
+    def quietly(self, argv: Sequence[str]) -> Done:
         """For the trial, which looks at the exit codes itself."""
         self._op.lease.check()
-        return self._remote.run(list(argv))  # type: ignore[call-overload]
+        return self._remote.run(argv)
 
 
 def _login(op: Operation, instance_id: str) -> SshSession:

@@ -16,6 +16,7 @@ from deployer.images.commands import KEPT_LINES, Done
 
 if TYPE_CHECKING:
     import paramiko
+    from _typeshed import ReadableBuffer
 
     from deployer.access.ssh import SshSession
 
@@ -107,8 +108,8 @@ class _Writer(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: object) -> int:
-        view = bytes(data)  # type: ignore[call-overload]
+    def write(self, data: ReadableBuffer) -> int:
+        view = bytes(data)
         for start in range(0, len(view), _CHUNK):
             self._write(view[start : start + _CHUNK])
         return len(view)

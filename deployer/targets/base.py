@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from deployer.decide.types import Deployment
 from deployer.events import Json
+
+if TYPE_CHECKING:
+    from deployer.catalog.prices import Price
+    from deployer.decide.checks import Check
 
 Action = Literal["create", "keep", "update", "replace", "delete"]
 
@@ -73,6 +77,14 @@ class StackStatus:
     details: Mapping[str, Json]
 
 
+@dataclass(frozen=True)
+class Preflight:
+    """What a target can tell before anything is paid for: its own prices, and what stands in the way."""
+
+    prices: tuple[Price, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+
 class Target(Protocol):
     """plan/up take a Deployment; down/status need only the stack's name; list_stacks returns every stack there.
 
@@ -81,6 +93,7 @@ class Target(Protocol):
 
     def resolved(self, deployment: Deployment) -> Deployment: ...
     def plan(self, deployment: Deployment) -> Plan: ...
+    def preflight(self, deployment: Deployment) -> Preflight: ...
     def up(self, deployment: Deployment) -> UpResult: ...
     def down(self, stack: str) -> DownResult: ...
     def status(self, stack: str) -> StackStatus: ...

@@ -21,10 +21,11 @@ from deployer.errors import (
 from deployer.events import Emit, Event
 from deployer.settings import Settings
 from deployer.spec.models import Ec2Stack
-from deployer.targets.base import DownResult, Plan, StackStatus, UpResult
+from deployer.targets.base import DownResult, Plan, Preflight, StackStatus, UpResult
 
 if TYPE_CHECKING:
     from deployer.aws.session import Aws
+    from deployer.catalog.prices import Price
     from deployer.reconcile.census import Holdings
     from deployer.reconcile.extension import Extended
     from deployer.reconcile.operation import Operation
@@ -87,6 +88,18 @@ class Ec2Target:
         with _for_people():
             seen = look(self._aws(), self._settings, deployment, make_key=False)
             return plans.make(seen.desired, seen.observed)
+
+    def preflight(self, deployment: Deployment) -> Preflight:
+        """Live prices and every check of the stack. Asks and changes nothing; what cannot be asked is `unknown`."""
+        from deployer.aws import prices
+        from deployer.aws.preflight import stack_checks
+
+        known: tuple[Price, ...] = ()
+        with _for_people():
+            # Whoever may not ask for prices sees the dated ones.
+            with suppress(AwsError):
+                known = prices.live(self._aws(), deployment.hardware.name)
+            return Preflight(known, tuple(stack_checks(self._aws(), deployment)))
 
     def up(self, deployment: Deployment) -> UpResult:
         """Converge, climb the health ladder, end what was replaced. A second one changes nothing.

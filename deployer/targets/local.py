@@ -12,7 +12,7 @@ from deployer.events import Emit, Event
 from deployer.health.ladder import climb
 from deployer.health.rungs import rungs_for
 from deployer.settings import Settings
-from deployer.targets.base import DownResult, Plan, StackStatus, Step, UpResult
+from deployer.targets.base import DownResult, Plan, Preflight, StackStatus, Step, UpResult
 from deployer.targets.local_agent import answers, end_all, running, start
 from deployer.targets.local_engine import find_llama_server
 from deployer.targets.local_health import AgentAlive
@@ -40,6 +40,10 @@ class LocalTarget:
     def plan(self, deployment: Deployment) -> Plan:
         """What `up` would do. Raises RefusedError when it could not start."""
         return Plan((self._plan(deployment, self._folder(deployment.spec.name)).step,))
+
+    def preflight(self, deployment: Deployment) -> Preflight:
+        """Nothing: this machine costs nothing, and `plan` has looked at it already."""
+        return Preflight()
 
     def up(self, deployment: Deployment) -> UpResult:
         """Start the stack unless it runs as it should, and climb the health ladder.

@@ -216,8 +216,10 @@ class ProcessMachine:
                 return self._power.shutdown(arguments)
             case ["poweroff" | "halt" | "reboot" as name, *_]:
                 return self._init.systemctl([name])
+            case [name, *_]:
+                return 127, f"{name}: a process machine installs nothing and loads no module"
             case _:
-                return 127, "a process machine runs systemctl and shutdown only"
+                return 127, "no command"
 
     def _own_environment(self) -> dict[str, str]:
         return {

@@ -14,6 +14,7 @@ from deployer.rehearsal.machines.booted import rootfs
 from deployer.render.program import PACKAGE, make
 from tests.box.docker.daemon import Docker, dockerd, missing, registry
 from tests.box.docker.engine_image import build
+from tests.box.docker.running import forget, outfit
 from tests.unit.agent.box import Box, free_port
 from tests.unit.agent.servers import Metadata
 
@@ -79,19 +80,7 @@ def metadata() -> Iterator[Metadata]:
 def box(host: Host, tmp_path: Path, library: Path, metadata: Metadata) -> Iterator[Box]:
     """An instance with a role, its docker, and a stack that drafts with MTP from the image in the registry."""
     made = Box(tmp_path / "root", library)
-    host.docker.client(made.root / "bin")
-    (made.root / "models/m.gguf").unlink()
-    (made.root / "models/m.gguf").hardlink_to(host.model)
-    engine = made.config["engine"]
-    engine["image"] = host.image
-    engine["argv"] += ["-c", "8192", "-np", "2", "--spec-type", "draft-mtp", "--spec-draft-n-max", "2", "--no-ui"]
-    made.config["runtime"] = "docker"
-    made.config["deadlines"] |= {"engine_load_s": 90, "ready_s": 90}
-    made.environ.update(
-        AWS_EC2_METADATA_SERVICE_ENDPOINT=metadata.url, AWS_ENDPOINT_URL_ECR=metadata.url, HOME=str(made.root)
-    )
+    outfit(made, host.docker, host.image, host.model, metadata, "--no-ui")
     yield made
     made.close()
-    host.docker("rm", "--force", "deployer-engine", check=False)
-    for name in (host.image, host.image.partition("@")[0]):
-        host.docker("image", "rm", name, check=False)
+    forget(host.docker, host.image)

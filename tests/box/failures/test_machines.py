@@ -81,7 +81,7 @@ def test_too_little_memory(lab: Lab, row: Row, what: str, limit: str, says: str)
 def test_the_kernel_kills_it(lab: Lab, row: Row) -> None:
     layout = cgroups.find_layout() if os.geteuid() == 0 else None
     if layout is None:
-        pytest.skip("limits of memory need root and control groups")
+        pytest.fail("limits of memory need root and control groups", pytrace=False)
     group = cgroups.create(layout, "deployer-test-failures", str(os.getpid()), 40)
     try:
         stack = lab.stack("killed")

@@ -39,7 +39,8 @@ def _mirror() -> str:
     """The Debian archive that this machine uses."""
     texts = [path.read_text() for path in Path("/etc/apt").glob("sources.list*/**/*") if path.is_file()]
     found = re.findall(r"https?://\S+/debian/?(?=\s)", "\n".join(texts))
-    return str(found[0]) if found else "http://deb.debian.org/debian"
+    assert found, "this machine's apt names no Debian archive"
+    return str(found[0])
 
 
 def _make_root() -> None:

@@ -22,10 +22,10 @@ _PACKAGE = "xllamacpp"
 
 
 def need(*programs: str, packages: str) -> None:
-    """Skip the test, saying why, unless all are installed. packages: Debian's names."""
+    """Fail the test, saying why, unless all are installed. packages: Debian's names."""
     lacking = [name for name in programs if shutil.which(name) is None]
     if lacking:
-        pytest.skip(f"{', '.join(lacking)} not installed (Debian: {packages})")
+        pytest.fail(f"{', '.join(lacking)} not installed (Debian: {packages})", pytrace=False)
 
 
 def recipe(instance_type: str) -> Recipe:

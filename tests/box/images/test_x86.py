@@ -10,22 +10,19 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from deployer.agent.processes import GRACE_SECONDS, SECOND_GRACE_SECONDS
+from deployer.agent.containers import NAME
 from deployer.rehearsal import sandbox, tiny_model
 from deployer.render.program import PACKAGE, make
 from tests.box.docker import daemon
 from tests.box.docker.daemon import Docker
-from tests.box.docker.test_docker_runtime import NAME, complete, containers, slots
+from tests.box.docker.running import READY_SECONDS, complete, ends, ends_with_a_request_in_flight, forget, outfit
 from tests.box.images import ecr
 from tests.box.images.building import CACHE, archive, need, tiny
 from tests.rehearse.support import Sandbox, program
@@ -36,7 +33,6 @@ from tests.unit.agent.servers import Metadata
 pytestmark = pytest.mark.box
 SPEC = "stacks/c8i-27b-mtp.yaml"
 _BUILD_SECONDS = 3600
-_READY_SECONDS = 120.0
 _BASE = "debian:box"
 #: What the embedded ECR hands out for that account.
 _PASSWORD = daemon.ACCOUNT_HOST.partition(".")[0] + "-auth-token"
@@ -88,7 +84,7 @@ def daemon_of(place: str) -> Iterator[Docker]:
 @pytest.fixture(scope="module")
 def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
     if reason := daemon.missing():
-        pytest.skip(reason)
+        pytest.fail(reason, pytrace=False)
     folder = tmp_path_factory.mktemp("x86")
     info = sandbox.start(folder / "sandbox", machines="process", parent_pid=os.getpid())
     try:
@@ -120,22 +116,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def box(pushed: Pushed, tmp_path: Path, library: Path) -> Iterator[Box]:
     """An instance whose docker has not got the image."""
-    for name in (pushed.name, pushed.name.partition("@")[0]):
-        pushed.docker("image", "rm", name, check=False)
+    forget(pushed.docker, pushed.name)
     with Metadata() as metadata:
         metadata.value = pushed.password
         made = Box(tmp_path / "root", library)
-        pushed.docker.client(made.root / "bin")
-        (made.root / "models/m.gguf").unlink()
-        (made.root / "models/m.gguf").hardlink_to(pushed.model)
-        engine = made.config["engine"]
-        engine["image"] = pushed.name
-        engine["argv"] += ["-c", "8192", "-np", "2", "-t", "2", "--spec-type", "draft-mtp", "--spec-draft-n-max", "2"]
-        made.config["runtime"] = "docker"
-        made.config["deadlines"] |= {"engine_load_s": 90, "ready_s": 90}
-        made.environ.update(
-            AWS_EC2_METADATA_SERVICE_ENDPOINT=metadata.url, AWS_ENDPOINT_URL_ECR=metadata.url, HOME=str(made.root)
-        )
+        outfit(made, pushed.docker, pushed.name, pushed.model, metadata, "-t", "2")
         yield made
         made.close()
         pushed.docker("rm", "--force", NAME, check=False)
@@ -169,49 +154,31 @@ def test_an_abort_is_told_as_one(pushed: Pushed, tmp_path: Path) -> None:
 
 def test_it_answers_with_drafts_and_is_healthy_on_its_own_port(pushed: Pushed, box: Box) -> None:
     agent = box.start()
-    ready = box.said("ready", "done", _READY_SECONDS)
+    ready = box.said("ready", "done", READY_SECONDS)
     assert ready["detail"]["draft_n_accepted"] > 0 and box.port != 18080
     assert complete(box)["timings"]["draft_n_accepted"] > 0
     health = "{{.State.Health.Status}}"
     until(lambda: pushed.docker("inspect", "--format", health, NAME) == "healthy", "docker says healthy", seconds=30)
-    agent.send_signal(signal.SIGTERM)
-    assert agent.wait(20) == 0
-    assert containers(pushed) == ""  # type: ignore[arg-type]
+    ends(agent, pushed.docker)
 
 
 def test_it_stops_with_a_request_in_flight(pushed: Pushed, box: Box) -> None:
-    agent = box.start()
-    box.said("ready", "done", _READY_SECONDS)
-    ended = threading.Event()
-
-    def request() -> None:
-        try:
-            complete(box, tokens=1_000_000, timeout=60)
-        except OSError:
-            ended.set()
-
-    threading.Thread(target=request, daemon=True).start()
-    until(lambda: 'is_processing":true' in slots(box), "a request is being answered", seconds=20)
-    began = time.monotonic()
-    agent.send_signal(signal.SIGTERM)
-    assert agent.wait(30) == 0
-    assert time.monotonic() - began < GRACE_SECONDS + SECOND_GRACE_SECONDS + 7
-    assert ended.wait(5) and containers(pushed) == ""  # type: ignore[arg-type]
+    ends_with_a_request_in_flight(box, pushed.docker)
 
 
 def test_it_survives_a_crash_and_a_restart_of_the_machine(pushed: Pushed, box: Box) -> None:
     agent = box.start()
-    box.said("ready", "done", _READY_SECONDS)
+    box.said("ready", "done", READY_SECONDS)
     pushed.docker("exec", NAME, "sh", "-c", "kill -SEGV $(grep -lx llama-server /proc/[0-9]*/comm | cut -d/ -f3)")
     restarting = box.said("engine", "restarting", 30)
     assert "139" in restarting["message"]
-    until(lambda: len(box.lines("ready", "done")) == 2, "it is ready again", seconds=_READY_SECONDS)
+    until(lambda: len(box.lines("ready", "done")) == 2, "it is ready again", seconds=READY_SECONDS)
     # The power goes: the agent and the container end at once, and what is on the disk stays.
     agent.kill()
     agent.wait()
     pushed.docker("kill", NAME)
     box.start()
-    until(lambda: len(box.lines("ready", "done")) == 3, "the machine serves again", seconds=_READY_SECONDS)
+    until(lambda: len(box.lines("ready", "done")) == 3, "the machine serves again", seconds=READY_SECONDS)
     assert complete(box)["timings"]["draft_n_accepted"] > 0
     assert not [line for line in box.lines("image") if "pulling" in str(line).lower() and line["state"] == "failed"]
 
