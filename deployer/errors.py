@@ -4,7 +4,8 @@ DeployerError
 ├── UsageError (2)           wrong command line
 ├── SpecError (2)            the stack spec, one or more located diagnostics
 ├── RefusedError (3)         refused before anything billable was started
-│   └── CredentialsError (3)
+│   ├── CredentialsError (3)
+│   └── QuotaError (3)       the account may not run that much
 ├── CapacityError (4)        AWS has no such instance to give now
 ├── BootstrapError (5)       the instance came up, its agent reported a typed failure
 ├── NotHealthyError (6)      the health ladder did not pass in time
@@ -16,6 +17,7 @@ DeployerError
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 EXIT_CODES: dict[int, str] = {
@@ -52,6 +54,13 @@ class DeployerError(Exception):
     def as_dict(self) -> dict[str, object]:
         """The stable JSON form: {"error": {"code", "message", "where", "hint"}}."""
         return {"error": {"code": self.code, "message": self.message, "where": self.where, "hint": self.hint}}
+
+
+def _with(body: dict[str, object], **more: object) -> dict[str, object]:
+    """An error's common form with more keys."""
+    inner = body["error"]
+    assert isinstance(inner, dict)
+    return {"error": {**inner, **more}}
 
 
 class UsageError(DeployerError):
@@ -94,11 +103,7 @@ class SpecError(DeployerError):
 
     def as_dict(self) -> dict[str, object]:
         """The common form plus `diagnostics`, one object for each mistake."""
-        body = super().as_dict()
-        inner = body["error"]
-        assert isinstance(inner, dict)
-        inner["diagnostics"] = [vars(d) for d in self.diagnostics]
-        return body
+        return _with(super().as_dict(), diagnostics=[vars(d) for d in self.diagnostics])
 
 
 class RefusedError(DeployerError):
@@ -114,11 +119,49 @@ class CredentialsError(RefusedError):
     code = "credentials"
 
 
+class QuotaError(RefusedError):
+    """A launch beyond a quota. quota: name, code and value, null where AWS does not tell. attempts: what was tried."""
+
+    code = "quota"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        quota: Mapping[str, object],
+        attempts: Sequence[Mapping[str, object]] = (),
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.quota = dict(quota)
+        self.attempts = tuple(attempts)
+
+    def as_dict(self) -> dict[str, object]:
+        """The common form plus `quota` and `attempts`."""
+        return _with(super().as_dict(), quota=self.quota, attempts=[dict(one) for one in self.attempts])
+
+
 class CapacityError(DeployerError):
-    """AWS has no capacity for any allowed instance type and zone."""
+    """AWS has no capacity for any allowed instance type, zone and market. attempts: what was tried, one by one."""
 
     code = "capacity"
     exit_code = 4
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        attempts: Sequence[Mapping[str, object]] = (),
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.attempts = tuple(attempts)
+
+    def as_dict(self) -> dict[str, object]:
+        """The common form plus `attempts`."""
+        return _with(super().as_dict(), attempts=[dict(one) for one in self.attempts])
 
 
 class BootstrapError(DeployerError):
@@ -145,12 +188,7 @@ class BootstrapError(DeployerError):
 
     def as_dict(self) -> dict[str, object]:
         """The common form plus `failure_code` and `log`."""
-        body = super().as_dict()
-        inner = body["error"]
-        assert isinstance(inner, dict)
-        inner["failure_code"] = self.failure_code
-        inner["log"] = list(self.log)
-        return body
+        return _with(super().as_dict(), failure_code=self.failure_code, log=list(self.log))
 
 
 class NotHealthyError(DeployerError):

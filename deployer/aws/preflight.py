@@ -27,10 +27,10 @@ def stack_checks(aws: Aws, deployment: Deployment) -> list[Check]:
     if not isinstance(spec, Ec2Stack):
         return []
     types = (spec.instance.type, *spec.instance.fallbacks)
-    quota = quotas.for_hardware(aws, hardware, spot=spec.instance.market == "spot")
+    limits = [quotas.for_hardware(aws, hardware, spot=market == "spot") for market in spec.instance.markets]
     return [
         _memory(deployment),
-        _quota(quota, hardware),
+        *(_quota(quota, hardware) for quota in limits),
         _attempt("offerings", lambda: _offerings(aws, types)),
         _attempt("network", lambda: _network(aws, spec.network)),
         _attempt("image", lambda: _image(aws, spec, hardware)),

@@ -15,11 +15,12 @@ _GPU = "G and VT"
 
 @dataclass(frozen=True)
 class Quota:
-    """limit None: AWS did not say, which is not 0. Both count vCPUs."""
+    """limit: vCPUs; None: AWS did not say, which is not 0. code: AWS's own of the quota, empty when it did not say."""
 
     name: str
     limit: float | None
     why_unknown: str = ""
+    code: str = ""
 
 
 def for_hardware(aws: Aws, hardware: Hardware, *, spot: bool = False) -> Quota:
@@ -36,7 +37,8 @@ def vcpus(aws: Aws, *, gpu: bool, spot: bool = False) -> Quota:
             title = str(quota.get("QuotaName", ""))
             if words in title and market in title:
                 value = quota.get("Value")
-                return Quota(title, None if value is None else float(value))
+                code = str(quota.get("QuotaCode", ""))
+                return Quota(title, None if value is None else float(value), code=code)
     except AwsError as error:
         return Quota(name, None, error.message)
     return Quota(name, None, "AWS lists no quota of this name")

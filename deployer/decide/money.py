@@ -45,7 +45,7 @@ def predicted_band(deployment: Deployment) -> tuple[float, float] | None:
 def market_of(deployment: Deployment) -> Market:
     """How the instance will be paid for when it is launched as the spec says: reservations are the account's own."""
     spec = deployment.spec
-    return "spot" if isinstance(spec, Ec2Stack) and spec.instance.market == "spot" else "on-demand"
+    return spec.instance.markets[0] if isinstance(spec, Ec2Stack) else "on-demand"
 
 
 def spent(hours: float, price: Price | None, tokens: int | None) -> Spent:
@@ -82,6 +82,7 @@ def money_document(deployment: Deployment, prediction: Prediction | None, known:
     disk, sent = prices.volume("gp3", spec.region), prices.transfer_out(spec.region)
     return {
         "market": market_of(deployment),
+        "markets": [*spec.instance.markets],
         "prices": {market: _priced(by_market.get(market), prediction) for market in prices.MARKETS},
         "volume_per_month": None
         if disk is None

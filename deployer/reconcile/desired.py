@@ -25,7 +25,7 @@ class Desired:
     """public_key: `type base64`, None while the private key is still to be made on this machine.
 
     rules: None when the user brings a security group. launch_digest: changes exactly when the instance must be another.
-    program: what an instance launched now fetches. ttl: as in the spec.
+    program: what an instance launched now fetches. ttl: as in the spec. markets: in which the instance may be bought.
     user_tags: the spec's own tags that can be changed on what exists.
     """
 
@@ -39,6 +39,7 @@ class Desired:
     trust: str
     policy: str
     ttl: str | None = None
+    markets: tuple[str, ...] = ("on-demand",)
     user_tags: Mapping[str, str] = field(default_factory=dict)
     program: Program = field(default_factory=program)
 
@@ -73,6 +74,7 @@ def build(
         trust=canonical(trust_document(partition)),
         policy=canonical(policy),
         ttl=spec.lifetime.ttl,
+        markets=spec.instance.markets,
         user_tags=changeable(spec.tags),
     )
 
@@ -102,8 +104,8 @@ def launch_digest(deployment: Deployment, public_key: str | None) -> str:
     """sha256 hex, 16 characters, of everything an instance gets once and keeps.
 
     The ttl is among it: the timer on the instance cannot be changed from here. Left out on purpose: tags (changed in
-    place), fallbacks (no reason for another instance), the resolved image id (a new release of the image is not a
-    change of the spec), generation.
+    place), fallbacks (no reason for another instance), the market (an instance shows its own), the resolved image id
+    (a new release of the image is not a change of the spec), generation.
     """
     from deployer.render.agent_config import LaunchFacts, agent_config
 
@@ -115,7 +117,7 @@ def launch_digest(deployment: Deployment, public_key: str | None) -> str:
         ssm_endpoint=partitions.endpoint(partition, "ssm", spec.region),
     )
     launch: dict[str, Any] = {
-        "instance": spec.instance.model_dump(mode="json", exclude={"fallbacks"}),
+        "instance": spec.instance.model_dump(mode="json", exclude={"fallbacks", "market"}),
         "ttl": spec.lifetime.ttl,
         "network": spec.network.model_dump(mode="json"),
         "root_volume_gib": deployment.root_volume_gib,

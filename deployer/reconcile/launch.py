@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from deployer.aws import errors, images
 from deployer.aws.images import Image
-from deployer.aws.names import Names
 from deployer.aws.network import Network
 from deployer.aws.resources import instance
 from deployer.aws.tags import TagSet
 from deployer.aws.waiting import FRESH_SECONDS, Look, not_seen_yet, retry_while, wait_until
 from deployer.catalog import partition as partitions
 from deployer.decide.types import Deployment
-from deployer.errors import AwsError, CapacityError, RefusedError
+from deployer.errors import AwsError
 from deployer.events import Event
 from deployer.reconcile import parallel
+from deployer.reconcile.attempts import VCPU_CODES, Attempt, beyond_quota, nothing_anywhere, refused
 from deployer.reconcile.desired import Desired, ec2_parts
 from deployer.reconcile.operation import Operation
 from deployer.reconcile.places import Skipped, places
@@ -53,30 +53,17 @@ class Launched:
     place: Place | None
 
 
-@dataclass(frozen=True)
-class _Attempt:
-    instance_type: str
-    zone: str | None
-    outcome: str
-    aws_code: str | None = None
-    message: str | None = None
-    request_id: str | None = None
-
-    def __str__(self) -> str:
-        where = f"{self.instance_type} in {self.zone}" if self.zone else self.instance_type
-        request = f" (request {self.request_id})" if self.request_id else ""
-        return f"  {where}: {self.message or self.outcome}{request}"
-
-
 def launch(op: Operation, plan: Launch, record: Record) -> Launched:
     """One running launch, in the record. Goes on with the record's intent when there is one: same token, same instance.
 
-    Raises CapacityError with the table of attempts when no place has room, RefusedError when AWS refuses for good.
+    Raises CapacityError with the table of attempts when no place has room, RefusedError when AWS refuses for good,
+    QuotaError among them with the quota's name and value.
     """
-    attempts: list[_Attempt] = []
+    attempts: list[Attempt] = []
     for place in _ordered(op, plan, record.intent):
         if isinstance(place, Skipped):
-            attempts.append(_tell(op, plan, _Attempt(place.instance_type, place.zone, "skipped", message=place.reason)))
+            skipped = Attempt(place.market, place.instance_type, place.zone, "skipped", message=place.reason)
+            attempts.append(_tell(op, skipped))
             continue
         image = _image_for(op, plan, place)
         record = _with_intent(op, plan, record, place, image)
@@ -86,17 +73,16 @@ def launch(op: Operation, plan: Launch, record: Record) -> Launched:
             if errors.meaning(error.aws_code) in _REFUSALS:
                 # Written now: `down` need not wait for an instance that cannot come.
                 record = op.write(replace(record, intent=None, phase="failed"))
-            attempt = _Attempt(
-                place.instance_type, place.zone, "refused", error.aws_code, error.message, error.request_id
-            )
-            attempts.append(_tell(op, plan, attempt))
+            attempts.append(_tell(op, refused(place.market, place.instance_type, place.zone, error)))
+            if error.aws_code in VCPU_CODES:
+                raise beyond_quota(op.aws, error, place.deployment.hardware, attempts) from error
             if errors.meaning(error.aws_code) != "capacity":
                 raise
             continue
-        _tell(op, plan, _Attempt(place.instance_type, place.zone, "launched"))
+        _tell(op, Attempt(place.market, place.instance_type, place.zone, "launched"))
         return launched
     op.write(replace(record, phase="no-capacity", intent=None))
-    raise _nothing_anywhere(attempts, op.names, plan.stays)
+    raise nothing_anywhere(attempts, op.names.stack, op.names.region, plan.stays)
 
 
 def _ordered(op: Operation, plan: Launch, intent: Intent | None) -> Iterator[Place | Skipped]:
@@ -106,8 +92,8 @@ def _ordered(op: Operation, plan: Launch, intent: Intent | None) -> Iterator[Pla
         yield from found
         return
     every = list(found)
-    begun = (intent.instance_type, intent.zone)
-    yield from sorted(every, key=lambda p: not (isinstance(p, Place) and (p.instance_type, p.zone) == begun))
+    begun = (intent.market, intent.instance_type, intent.zone)
+    yield from sorted(every, key=lambda p: not (isinstance(p, Place) and (p.market, p.instance_type, p.zone) == begun))
 
 
 def _with_intent(op: Operation, plan: Launch, record: Record, place: Place, image: Image) -> Record:
@@ -117,7 +103,7 @@ def _with_intent(op: Operation, plan: Launch, record: Record, place: Place, imag
     spec, _ = ec2_parts(plan.deployment)
     attempt = record.attempt + 1
     token = instance.client_token(op.aws.account, op.aws.region, op.names.stack, record.uid, plan.generation, attempt)
-    intent = Intent(token, plan.generation, attempt, place.instance_type, place.zone, op.clock.now())
+    intent = Intent(token, plan.generation, attempt, place.instance_type, place.zone, op.clock.now(), place.market)
     return op.write(
         replace(
             record,
@@ -224,24 +210,6 @@ def _user_data(op: Operation, deployment: Deployment, generation: int, expires_a
     return render_user_data(deployment, facts).gzipped
 
 
-def _tell(op: Operation, plan: Launch, attempt: _Attempt) -> _Attempt:
-    spec, _ = ec2_parts(plan.deployment)
-    fields = {**vars(attempt), "market": spec.instance.market}
-    op.emit(Event("attempt", fields))
+def _tell(op: Operation, attempt: Attempt) -> Attempt:
+    op.emit(Event("attempt", attempt.as_dict()))
     return attempt
-
-
-def _nothing_anywhere(attempts: list[_Attempt], names: Names, stays: tuple[str, ...]) -> CapacityError | RefusedError:
-    table = "\n".join(str(attempt) for attempt in attempts)
-    if all(attempt.outcome == "skipped" for attempt in attempts):
-        return RefusedError(
-            f"no allowed instance type can be launched in {names.region}:\n{table}",
-            where="instance.type",
-            hint="choose another instance.type or add instance.fallbacks",
-        )
-    left = f"{', '.join(stays)} serves as before" if stays else "nothing that costs money was left"
-    return CapacityError(
-        f"AWS has no capacity for stack {names.stack} now; {left}. Tried:\n{table}",
-        where="ec2:RunInstances",
-        hint="add instance.fallbacks or try later; `deployer down` removes the free leftovers (key, group, role)",
-    )

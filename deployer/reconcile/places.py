@@ -1,4 +1,4 @@
-"""Where to try, in order: every zone that offers the spec's type, then its fallback types."""
+"""Where to try, in order: every zone that offers the spec's type, then its fallback types, then the next market."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from deployer.spec.models import Ec2Stack
 class Skipped:
     """A type or zone that is not even tried, and why."""
 
+    market: str
     instance_type: str
     zone: str | None
     reason: str
@@ -33,6 +34,18 @@ def places(
     deployment: Deployment, network: Network, zones: Mapping[str, list[str]], settings: Settings
 ) -> Iterator[Place | Skipped]:
     """zones: instance type -> zones that offer it. Fallback types are decided anew only when they are reached."""
+    first, *others = ec2_parts(deployment)[0].instance.markets
+    tried: list[Place] = []
+    for place in _in_market(first, deployment, network, zones, settings):
+        tried += [place] if isinstance(place, Place) else []
+        yield place
+    for market in others:
+        yield from (replace(place, market=market) for place in tried)
+
+
+def _in_market(
+    market: str, deployment: Deployment, network: Network, zones: Mapping[str, list[str]], settings: Settings
+) -> Iterator[Place | Skipped]:
     spec, _ = ec2_parts(deployment)
     for name in wanted_types(spec):
         offered = zones.get(name, [])
@@ -41,15 +54,15 @@ def places(
             where = (
                 f"only in {', '.join(offered)}, where there is no subnet to use" if offered else "not in this region"
             )
-            yield Skipped(name, None, f"offered {where}")
+            yield Skipped(market, name, None, f"offered {where}")
             continue
         try:
             decided = deployment if name == deployment.hardware.name else decide_for(deployment, name, settings)
         except DeployerError as error:
-            yield Skipped(name, None, error.message)
+            yield Skipped(market, name, None, error.message)
             continue
         for subnet in usable:
-            yield Place(decided, subnet)
+            yield Place(decided, subnet, market)
 
 
 def decide_for(deployment: Deployment, instance_type: str, settings: Settings) -> Deployment:

@@ -38,7 +38,11 @@ def choose(desired: Desired, observed: Observed) -> Choice:
 
 
 def _as_desired(desired: Desired, observed: Observed) -> list[Instance]:
-    return [one for one in observed.live if _digest(one, observed) == desired.launch_digest]
+    return [
+        one
+        for one in observed.live
+        if _digest(one, observed) == desired.launch_digest and one.market in desired.markets
+    ]
 
 
 def _has_key(one: Instance, observed: Observed) -> bool:
@@ -221,6 +225,9 @@ def _why_replace(desired: Desired, observed: Observed) -> str:
     if record is not None and record.ids and record.ttl != desired.ttl:
         was, now = record.ttl or "none", desired.ttl or "none"
         return f"lifetime.ttl was {was} and is {now}, and the timer on the instance cannot be changed from here"
+    if any(_digest(one, observed) == desired.launch_digest for one in observed.live):
+        was = ", ".join(sorted({one.market for one in observed.live}))
+        return f"instance.market was {was} and is {' or '.join(desired.markets)}"
     return "launch settings differ"
 
 

@@ -32,6 +32,7 @@ class Intent:
     instance_type: str
     zone: str
     at: float
+    market: str = "on-demand"
 
 
 @dataclass(frozen=True)

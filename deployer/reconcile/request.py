@@ -18,10 +18,11 @@ from deployer.spec.network import PrivateEndpoint
 
 @dataclass(frozen=True)
 class Place:
-    """Where and as what to try. deployment: decided for this very instance type."""
+    """Where and as what to try. deployment: decided for this very instance type. market: spot or on-demand."""
 
     deployment: Deployment
     subnet: Subnet
+    market: str
 
     @property
     def instance_type(self) -> str:
@@ -71,7 +72,7 @@ def build(
         "BlockDeviceMappings": [{"DeviceName": image.root_device, "Ebs": _root_volume(place.deployment, spec, image)}],
         "TagSpecifications": [specification(kind, marks) for kind in ("instance", "volume", "network-interface")],
     }
-    if spec.instance.market == "spot":
+    if place.market == "spot":
         request["InstanceMarketOptions"] = {
             "MarketType": "spot",
             "SpotOptions": {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"},

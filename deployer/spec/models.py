@@ -47,13 +47,21 @@ class InstanceSpec(Strict):
     fallbacks: Annotated[
         list[InstanceType], Field(description="Other types, tried in order when AWS has no capacity for `type`.")
     ] = []
-    market: Annotated[Literal["on-demand", "spot"], Field(description="How the instance is bought.")] = "on-demand"
+    market: Annotated[
+        Literal["on-demand", "spot", "spot-first"],
+        Field(description="How the instance is bought; spot-first takes on-demand when no place has spot capacity."),
+    ] = "on-demand"
     ami: Annotated[
         Annotated[str, Field(pattern=r"^ami-[0-9a-f]{8,17}$"), Form("an image id such as ami-0123456789abcdef0")]
         | Literal["auto"],
         Field(description="Machine image; `auto` takes the newest one of AWS that fits the hardware."),
     ] = "auto"
     root_volume: RootVolume = RootVolume()
+
+    @property
+    def markets(self) -> tuple[Literal["on-demand", "spot"], ...]:
+        """Where to buy, in the order in which they are tried."""
+        return ("spot", "on-demand") if self.market == "spot-first" else (self.market,)
 
 
 class ModelSpec(Strict):

@@ -104,19 +104,31 @@ def _money(money: Mapping[str, Json], page: Page) -> list[str]:
     if not money:
         return []
     rows: list[Row] = []
+    order = money.get("markets")
+    tried = [str(market) for market in order] if isinstance(order, list) else []
     for market, price in _mapping(money, "prices").items():
+        label = _label(market, tried)
         if not isinstance(price, dict):
-            rows.append([market, Cell("unknown", "dim")])
+            rows.append([label, Cell("unknown", "dim")])
             continue
         currency, tokens = price.get("currency"), _mapping(price, "per_million_tokens")
         at = ", ".join(f"{cost} at {share}" for share, cost in tokens.items())
         costs = f"{currency} {price.get('per_hour')} an hour, {price.get('per_month')} a month"
-        rows.append([market, f"{costs}; per Mtok {at} [{price.get('source')}]" if at else costs])
+        rows.append([label, f"{costs}; per Mtok {at} [{price.get('source')}]" if at else costs])
     disk = _mapping(money, "volume_per_month")
     rows.append(["root volume", f"{disk.get('currency')} {disk.get('amount')} a month" if disk else "unknown"])
     sent = _mapping(money, "transfer_out_per_gb")
     rows.append(["transfer out", f"{sent.get('currency')} {sent.get('amount')} a GB" if sent else "unknown"])
     return ["", page.paint("Money", "bold"), *page.table(rows)]
+
+
+def _label(market: str, tried: list[str]) -> Cell:
+    """The market, marked when the instance is bought there: which first, when there are several."""
+    if market not in tried:
+        return Cell(market)
+    if len(tried) == 1:
+        return Cell(f"{market} (this stack)", "bold")
+    return Cell(f"{market} ({'tried first' if market == tried[0] else 'without spot capacity'})", "bold")
 
 
 _VERDICTS: dict[str, tuple[str, Style]] = {"ok": ("✔", "green"), "warn": ("!", "yellow"), "refuse": ("✘", "red")}

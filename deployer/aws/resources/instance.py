@@ -17,7 +17,10 @@ LIVE = frozenset({"pending", "running", "stopping", "stopped"})
 
 @dataclass(frozen=True)
 class Instance:
-    """One instance. launch: the mark of the call that made it. reason: why AWS ended it, when it did."""
+    """One instance. launch: the mark of the call that made it. reason: why AWS ended it, when it did.
+
+    market: spot or on-demand.
+    """
 
     id: str
     state: str
@@ -33,6 +36,7 @@ class Instance:
     private_address: str | None
     reason: str | None
     tags: Mapping[str, str]
+    market: str = "on-demand"
 
     @property
     def address(self) -> str | None:
@@ -147,5 +151,6 @@ def _instance(found: Mapping[str, Any], stack: str) -> Instance:
         public_address=found.get("PublicIpAddress") or None,
         private_address=found.get("PrivateIpAddress") or None,
         reason=reason or None,
+        market="spot" if found.get("InstanceLifecycle") == "spot" else "on-demand",
         tags=tags,
     )

@@ -10,8 +10,16 @@ from deployer.rehearsal.fidelity.call import Call, Proceed, Reply
 from deployer.rehearsal.fidelity.world import World
 
 _JSON = "application/x-amz-json-1.1"
-#: As AWS names them. Without a set limit this cloud has none, and says so with a large number.
+#: As AWS names them, with the codes they have in the aws partition; whether China has the same is not known. Without
+#: a set limit this cloud has none, and says so with a large number.
 _QUOTAS = {"Standard": "Standard (A, C, D, H, I, M, R, T, Z)", "G and VT": "G and VT"}
+_NAMES = {"on-demand": "Running On-Demand {} instances", "spot": "All {} Spot Instance Requests"}
+_CODES = {
+    ("on-demand", "Standard"): "L-1216C47A",
+    ("on-demand", "G and VT"): "L-DB2E81BA",
+    ("spot", "Standard"): "L-34B43A08",
+    ("spot", "G and VT"): "L-3819A6DF",
+}
 _NO_LIMIT = 100_000.0
 _NO_HISTORY = b"<DescribeSpotPriceHistoryResponse><spotPriceHistorySet/></DescribeSpotPriceHistoryResponse>"
 
@@ -39,10 +47,11 @@ class MarketRule:
             {
                 "ServiceCode": "ec2",
                 "QuotaName": name.format(title),
+                "QuotaCode": _CODES[market, bucket],
                 "Value": float(self._world.options.vcpu_quota.get(bucket, _NO_LIMIT)),
                 "Unit": "None",
             }
-            for name in ("Running On-Demand {} instances", "All {} Spot Instance Requests")
+            for market, name in _NAMES.items()
             for bucket, title in _QUOTAS.items()
         ]
 

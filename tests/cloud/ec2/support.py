@@ -30,6 +30,7 @@ region: cn-northwest-1
 instance:
   type: {instance_type}
   fallbacks: [{fallbacks}]
+  market: {market}
 model:
   name: Qwen3.6-27B
   quant: Q4_K_M
@@ -51,6 +52,7 @@ DEFAULTS: dict[str, Any] = {
     "name": "demo",
     "instance_type": "g5.xlarge",
     "fallbacks": "g5.2xlarge",
+    "market": "on-demand",
     "context": 4096,
     "ttl": "8h",
     "team": "research",

@@ -44,8 +44,15 @@ def test_no_room_anywhere_leaves_nothing_that_costs_money(operator: Any, refused
     assert error.exit_code == 4
     tried = outcomes(operator)
     assert {kind for kind, *_ in tried} == {"g5.xlarge", "g5.2xlarge"}
-    for kind, zone, _ in tried:
-        assert f"{kind} in {zone}" in error.message
+    told = error.as_dict()["error"]["attempts"]
+    assert [(row["instance_type"], row["zone"], row["outcome"]) for row in told] == tried
+    lines = error.message.splitlines()
+    assert lines[1].split() == ["MARKET", "TYPE", "ZONE", "CODE", "ANSWER"]
+    for line, row in zip(lines[2:], told, strict=True):
+        code = "InsufficientInstanceCapacity"
+        assert line.split()[:4] == ["on-demand", row["instance_type"], row["zone"], code]
+        assert line.endswith(f"injected by the sandbox (request {row['request_id']})")
+        assert row["request_id"]
     assert operator.instances() == []
     assert operator.target().list_stacks()[0].phase == "no-capacity"
     operator.cloud.faults.clear()
@@ -55,7 +62,7 @@ def test_no_room_anywhere_leaves_nothing_that_costs_money(operator: Any, refused
     assert operator.resources() == []
 
 
-@pytest.mark.parametrize("code", ["VcpuLimitExceeded", "UnauthorizedOperation", "InvalidParameterValue"])
+@pytest.mark.parametrize("code", ["InstanceLimitExceeded", "UnauthorizedOperation", "InvalidParameterValue"])
 def test_quota_permission_and_parameters_stop_at_once(operator: Any, refused: Callable[..., Any], code: str) -> None:
     operator.fault(**{**CAPACITY, "code": code})
     error = refused(operator.up)
@@ -104,3 +111,73 @@ def test_no_room_for_the_new_one_leaves_the_old_one_serving(operator: Any, refus
     operator.cloud.faults.clear()
     assert operator.up().changes == 0
     assert [one["InstanceId"] for one in operator.instances()] == [old]
+
+
+def test_one_zone_of_the_second_type_has_room_and_gets_the_launch(operator: Any, boto: Callable[..., Any]) -> None:
+    subnets = {one["AvailabilityZone"]: one["SubnetId"] for one in boto("ec2").describe_subnets()["Subnets"]}
+    operator.fault(**CAPACITY, where={"InstanceType": "g5.xlarge"})
+    for zone in ("cn-northwest-1a", "cn-northwest-1b"):
+        operator.fault(**CAPACITY, where={"InstanceType": "g5.2xlarge", "SubnetId": subnets[zone]})
+    operator.up()
+    [one] = operator.instances()
+    where = (one["InstanceType"], one["Placement"]["AvailabilityZone"])
+    assert where == ("g5.2xlarge", "cn-northwest-1c")
+    tried = outcomes(operator)
+    assert tried[-1] == (*where, "launched")
+    assert [outcome for *_, outcome in tried[:-1]] == ["refused"] * (len(tried) - 1)
+
+
+def market(one: Any) -> str:
+    return "spot" if one.get("InstanceLifecycle") == "spot" else "on-demand"
+
+
+def test_spot_first_takes_on_demand_only_after_every_place_had_no_spot(operator: Any) -> None:
+    operator.fault(**CAPACITY, where={"InstanceMarketOptions.MarketType": "spot"})
+    operator.up(market="spot-first")
+    tried = [(a["market"], a["instance_type"], a["zone"]) for a in operator.named("attempt")]
+    spot, last = tried[:-1], tried[-1]
+    assert {(kind, place) for _, kind, place in spot} > {last[1:]}
+    assert {bought for bought, *_ in spot} == {"spot"}
+    assert last[0] == "on-demand"
+    [one] = operator.instances()
+    assert market(one) == "on-demand"
+    # What serves is what the spec allows; a spec that wants spot alone has it replaced, and the other way round.
+    assert operator.up(market="spot-first").changes == 0
+    operator.cloud.faults.clear()
+    plan = operator.target().plan(operator.deployment(market="spot"))
+    [step] = [step for step in plan.steps if step.kind == "instance"]
+    assert (step.action, step.reason.partition(";")[0]) == ("replace", "instance.market was on-demand and is spot")
+    bought = operator.up(market="spot").instance_id
+    assert [market(one) for one in operator.instances()] == ["spot"]
+    assert operator.up(market="spot-first").instance_id == bought
+
+
+@pytest.mark.parametrize(
+    ("code", "bought", "name", "number"),
+    [
+        ("VcpuLimitExceeded", "on-demand", "Running On-Demand G and VT instances", "L-DB2E81BA"),
+        ("MaxSpotInstanceCountExceeded", "spot-first", "All G and VT Spot Instance Requests", "L-3819A6DF"),
+    ],
+)
+def test_a_vcpu_quota_is_told_with_its_name_code_and_value(
+    operator: Any, refused: Callable[..., Any], code: str, bought: str, name: str, number: str
+) -> None:
+    operator.cloud.world.options = operator.cloud.world.options.changed({"vcpu_quota": {"G and VT": 2}})
+    operator.fault(**{**CAPACITY, "code": code})
+    error = refused(lambda: operator.up(market=bought))
+    told = error.as_dict()["error"]
+    assert (error.exit_code, told["code"]) == (3, "quota")
+    assert told["quota"] == {"name": name, "code": number, "value": 2.0}
+    assert f"{name} ({number}) is 2 vCPUs and g5.xlarge takes 4" in error.message
+    assert number in error.hint
+    assert [row["aws_code"] for row in told["attempts"]] == [code]
+    assert operator.instances() == []
+
+
+def test_a_quota_that_may_not_be_read_is_unknown(operator: Any, refused: Callable[..., Any]) -> None:
+    operator.fault(**{**CAPACITY, "code": "VcpuLimitExceeded"})
+    operator.fault(service="servicequotas", code="AccessDeniedException", times=0)
+    error = refused(operator.up)
+    assert error.exit_code == 3
+    assert error.as_dict()["error"]["quota"]["value"] is None
+    assert "is unknown" in error.message
