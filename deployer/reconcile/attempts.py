@@ -72,7 +72,7 @@ def nothing_anywhere(
     return CapacityError(
         f"AWS has no capacity for stack {stack} now; {left}. Tried:\n{table(attempts)}",
         where="ec2:RunInstances",
-        hint=f"{more}add instance.fallbacks or try later; `deployer down` removes the rest (key, group, role: all free)",
+        hint=f"{more}add instance.fallbacks or try later; `deployer down` removes the free rest (key, group, role)",
         attempts=[attempt.as_dict() for attempt in attempts],
     )
 
