@@ -32,6 +32,9 @@ class Config:
         self.docker: bool = body["runtime"] == "docker"
         self.region: str = body.get("region") or ""
         self.ssm_endpoint: str | None = body.get("ssm_endpoint")
+        self.record: str | None = body.get("record")
+        #: Without a request for so long the instance ends itself; 0: never.
+        self.idle_s: float = body.get("idle_s") or 0.0
         self.key_parameter: str | None = key.get("parameter")
         self.key_file = self.root + key["file"]
         self.command: list[str] = engine["command"]

@@ -25,7 +25,8 @@ _TRIES, _PAUSE_SECONDS = 6, 10.0
 def end_or_go_on(root: str, config: dict[str, Any], pause: float = _PAUSE_SECONDS) -> int:
     """0: the timer is set to the later end. Otherwise the instance is told to power off, which terminates it."""
     try:
-        until = _end(config, pause)
+        where = (config["record"], config["ssm_endpoint"], config["region"])
+        until = stack_record(*where, _TRIES, pause)["expires_at"]
         if until is not None and until > time.time() + _SOON_SECONDS:
             _set_timer(root + _FOLDER + TIMER, until)
             return 0
@@ -35,20 +36,17 @@ def end_or_go_on(root: str, config: dict[str, Any], pause: float = _PAUSE_SECOND
     return 1
 
 
-def _end(config: dict[str, Any], pause: float) -> Any:
-    """Seconds since the epoch, None when the record names none. Raises when AWS does not tell in some tries."""
-    wanted = {"Names": [config["record"]]}
-    tries = 1
-    while True:
+def stack_record(name: str, endpoint: object, region: str, tries: int, pause: float) -> Any:
+    """The document that SSM has of the stack. Raises when AWS does not tell in so many tries."""
+    for left in range(tries - 1, -1, -1):
         try:
-            answer = ask("ssm", config["ssm_endpoint"], config["region"], "AmazonSSM.GetParameters", wanted)
+            answer = ask("ssm", endpoint, region, "AmazonSSM.GetParameters", {"Names": [name]})
+            break
         except AwsError:
-            if tries == _TRIES:
+            if not left:
                 raise
-            tries += 1
             time.sleep(pause)
-        else:
-            return json.loads(answer["Parameters"][0]["Value"])["expires_at"]
+    return json.loads(answer["Parameters"][0]["Value"])
 
 
 def _set_timer(path: str, until: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -9,7 +10,7 @@ import sys
 import threading
 from typing import Callable, TypeVar
 
-from . import gpu, phases, weights
+from . import gpu, idle, phases, weights
 from .config import Config
 from .console import Console, Phase
 from .engine import EngineProcess
@@ -90,6 +91,8 @@ class Agent:
             engine.wait_loaded(phase)
         with Phase(self._console, "ready") as phase:
             phase.result(detail=engine.wait_ready(phase))
+        if config.idle_s:
+            self._beside(lambda: idle.watch(config, self._console, engine, stop))
         try:
             supervise(self._console, process, engine, stop, 2 * config.retry_s)
         except AgentFailure as failure:
@@ -101,6 +104,15 @@ class Agent:
         self._run("driver", gpu.driver)
         self._process.command, self._key = self._run("runtime", phases.runtime)
         self._run("image", phases.image)
+
+    def _beside(self, task: Callable[[], None]) -> None:
+        """Run something for as long as the agent works."""
+
+        def guarded() -> None:
+            with contextlib.suppress(Stopped):
+                task()
+
+        threading.Thread(target=guarded, daemon=True).start()
 
     def _together(self, *tasks: Callable[[], object]) -> None:
         """Run phases at the same time; the first failure ends the waiting."""

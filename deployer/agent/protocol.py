@@ -14,6 +14,10 @@ PROTOCOL_VERSION = 1
 #: In order; `weights` runs at the same time as `driver`, `runtime` and `image`.
 PHASES = ("boot", "driver", "runtime", "image", "weights", "engine", "ready")
 
+#: Told at any time after ready. idle: `progress` when nobody has asked anything for a while, `detail.ends_at` says
+#: when the instance ends itself unless somebody does; `done` when somebody did.
+NOTICES = ("idle",)
+
 #: start, progress, done, skipped, failed. `restarting` is said of the engine after it was ready once.
 STATES = ("start", "progress", "done", "skipped", "failed", "restarting")
 
@@ -73,6 +77,6 @@ def decode_line(line: str) -> Optional[Dict[str, Any]]:
         body = json.loads(line[at + len(CONSOLE_PREFIX) :])
     except ValueError:
         return None
-    if not isinstance(body, dict) or body.get("phase") not in PHASES or body.get("state") not in STATES:
+    if not isinstance(body, dict) or body.get("phase") not in PHASES + NOTICES or body.get("state") not in STATES:
         return None
     return body

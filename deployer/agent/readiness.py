@@ -21,6 +21,19 @@ _TIMINGS = ("predicted_per_second", "prompt_per_second", "predicted_n", "draft_n
 _DEVICE = re.compile(r"using device (\w+) \(([^)]*)\)|loaded (\w+) backend")
 
 
+#: How long an engine in the middle of a long prompt may take to tell its counters.
+_USAGE_SECONDS = 60.0
+_METRIC = re.compile(r"^llamacpp:(\w+) (\S+)$", re.MULTILINE)
+
+
+class Usage:
+    """totals: the engine's counters, which only grow while one process lives. busy: a request is being served."""
+
+    def __init__(self, totals: dict[str, float], busy: bool) -> None:
+        self.totals = totals
+        self.busy = busy
+
+
 class Engine:
     """The engine's HTTP side, as a client on this machine sees it."""
 
@@ -62,6 +75,17 @@ class Engine:
                 raise phase.failure("not_ready", seen, self._process.log)
             phase.progress(seen)
             self._stop.pause(_POLL_SECONDS)
+
+    def usage(self) -> Usage | None:
+        """What /metrics tells; None when the engine does not answer."""
+        status, text = self._ask("/metrics", _USAGE_SECONDS)
+        numbers = dict(_METRIC.findall(text)) if status == 200 else {}
+        try:
+            totals = {name: float(value) for name, value in numbers.items() if name.endswith("_total")}
+            waiting = float(numbers["requests_processing"]) + float(numbers.get("requests_deferred", 0))
+        except (KeyError, ValueError):
+            return None
+        return Usage(totals, waiting > 0)
 
     def _look(self, timeout: float) -> tuple[str, dict[str, Any] | None]:
         alias = self._config.alias

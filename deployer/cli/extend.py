@@ -28,14 +28,15 @@ def extend(
     *,
     as_json: bool,
 ) -> None:
-    """Let a stack with a time to live run longer, without touching what serves.
+    """Let a stack with a time to live or an idle time run longer, without touching what serves.
 
     \b
     deployer extend 4h
     deployer extend g5-27b-mtp 90m
     deployer extend g5-27b-mtp --until 2026-12-24T18:00
 
-    The end moves in the account: when the instance's timer rings, it looks there and goes on if the end is later.
+    The end moves in the account: before the instance ends itself, it looks there and goes on if the end is later. A
+    stack with lifetime.idle is kept for so long from now on, though nobody asks anything.
     """  # noqa: D301 - click reads a real \b
     stack, by = _meant(words, until)
     moment = _moment(until) if until is not None else None
@@ -48,8 +49,9 @@ def extend(
             raise RefusedError(f"{place.stack} runs on this machine and has no end", where=place.stack)
         with interruptible("interrupted while the end was moved", f"deployer extend {place.stack} … again"):
             done = place.target.extend(place.stack, by=by, until=moment)
-        end = datetime.fromtimestamp(done.expires_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-        text = f"{done.stack} runs until {end}"
+        ends = (("runs until", done.expires_at), ("is kept without a request until", done.keep_until))
+        said = [f"{words} {_shown(at)}" for words, at in ends if at is not None]
+        text = f"{done.stack} {' and '.join(said)}"
         view.show(Event("extended", vars(done)) if as_json else Event("text", {"text": text}))
 
 
@@ -69,6 +71,10 @@ def _meant(words: tuple[str, ...], until: str | None) -> tuple[str | None, float
             raise UsageError(f"{duration!r} is no duration; write a number and a unit: 90m, 4h, 2d", hint=hint)
         case _:
             raise UsageError("it is not said how much longer", hint=hint)
+
+
+def _shown(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _moment(text: str) -> float:

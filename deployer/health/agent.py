@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from deployer.access.host_keys import from_console
-from deployer.agent.protocol import FAILURE_HINTS
+from deployer.agent.protocol import FAILURE_HINTS, NOTICES
 from deployer.errors import AwsError, BootstrapError
 from deployer.events import Emit, Event, Json
 from deployer.health.base import Observation
@@ -100,7 +100,7 @@ class AgentPhases:
                 self._download_started = line.ts
             case "weights", "progress":
                 self._measure(line)
-        if line.state in ("done", "skipped"):
+        if line.state in ("done", "skipped") or line.phase in NOTICES:
             self._active.pop(line.phase, None)
         else:
             self._active[line.phase] = line

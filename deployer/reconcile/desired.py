@@ -25,7 +25,8 @@ class Desired:
     """public_key: `type base64`, None while the private key is still to be made on this machine.
 
     rules: None when the user brings a security group. launch_digest: changes exactly when the instance must be another.
-    program: what an instance launched now fetches. ttl: as in the spec. markets: in which the instance may be bought.
+    program: what an instance launched now fetches. ttl, idle: as in the spec.
+    markets: in which the instance may be bought.
     user_tags: the spec's own tags that can be changed on what exists.
     """
 
@@ -39,6 +40,7 @@ class Desired:
     trust: str
     policy: str
     ttl: str | None = None
+    idle: str | None = None
     markets: tuple[str, ...] = ("on-demand",)
     user_tags: Mapping[str, str] = field(default_factory=dict)
     program: Program = field(default_factory=program)
@@ -74,6 +76,7 @@ def build(
         trust=canonical(trust_document(partition)),
         policy=canonical(policy),
         ttl=spec.lifetime.ttl,
+        idle=spec.lifetime.idle,
         markets=spec.instance.markets,
         user_tags=changeable(spec.tags),
     )

@@ -222,9 +222,11 @@ def _why_replace(desired: Desired, observed: Observed) -> str:
     if _as_desired(desired, observed):
         return "its API key is gone" if observed.api_key is None else "its API key is not the one that is stored"
     record = observed.record
-    if record is not None and record.ids and record.ttl != desired.ttl:
-        was, now = record.ttl or "none", desired.ttl or "none"
-        return f"lifetime.ttl was {was} and is {now}, and the timer on the instance cannot be changed from here"
+    if record is not None and record.ids:
+        for key, was, now in (("ttl", record.ttl, desired.ttl), ("idle", record.idle, desired.idle)):
+            if was != now:
+                why = "what the instance was launched with cannot be changed from here"
+                return f"lifetime.{key} was {was or 'none'} and is {now or 'none'}, and {why}"
     if any(_digest(one, observed) == desired.launch_digest for one in observed.live):
         was = ", ".join(sorted({one.market for one in observed.live}))
         return f"instance.market was {was} and is {' or '.join(desired.markets)}"

@@ -63,7 +63,8 @@ class Record:
 
     uid: random, made once: the stack's identity behind its name. attempt: the last launch attempt that was begun,
     counted over the stack's whole life. ids: kind -> AWS id. Times are seconds since the epoch.
-    ttl: as the spec said when the instance was launched. tag_keys: the user's tags that may be on what exists.
+    ttl, idle: as the spec said when the instance was launched. tag_keys: the user's tags that may be on what exists.
+    keep_until: before that the instance does not end itself because nobody asks anything.
     unsure: kinds of which an `up` that did not end well has begun to make one, so that it may show late.
     unsettled_at: when an `up` that did not end well last wrote this: what it made may not show yet. 0 once ready.
     """
@@ -80,6 +81,8 @@ class Record:
     expires_at: float | None
     launched_at: float = 0.0
     ttl: str | None = None
+    idle: str | None = None
+    keep_until: float = 0.0
     tag_keys: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
     unsettled_at: float = 0.0

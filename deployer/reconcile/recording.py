@@ -70,6 +70,7 @@ def bring_up_to_date(
         # What serves keeps its end though its record was lost.
         expires_at=max((at for one in observed.live if (at := expires_at(one.tags)) is not None), default=None),
         ttl=spec.lifetime.ttl,
+        idle=spec.lifetime.idle,
     )
     ttl = parse_duration_seconds(spec.lifetime.ttl) if spec.lifetime.ttl else None
     # A launch that was begun keeps its expiry: the same token must come with the same parameters.
@@ -81,6 +82,8 @@ def bring_up_to_date(
         phase=phase,
         expires_at=(None if ttl is None else now + ttl) if renew else base.expires_at,
         ttl=spec.lifetime.ttl if renew else base.ttl,
+        idle=spec.lifetime.idle if renew else base.idle,
+        keep_until=0.0 if renew else base.keep_until,
         # Both the old and the new ones until the old ones are taken off.
         tag_keys=tuple(sorted({*base.tag_keys, *desired.user_tags})),
         endpoint=_endpoint(deployment, base),

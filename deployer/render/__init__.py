@@ -16,7 +16,7 @@ def files(deployment: Deployment, facts: LaunchFacts) -> dict[str, str]:
     """
     import json
 
-    from deployer.render.agent_config import agent_config
+    from deployer.render.agent_config import agent_config, idle_seconds
     from deployer.render.dockerfiles import dockerfile
     from deployer.render.program import agent_program
     from deployer.render.units import units
@@ -35,5 +35,5 @@ def files(deployment: Deployment, facts: LaunchFacts) -> dict[str, str]:
         texts["agent.json"] = json.dumps(sent_config(deployment, facts), indent=1) + "\n"
         texts["agent-program.py"] = agent_program()
         texts["user-data.size.txt"] = f"{len(user_data.gzipped)} bytes sent (gzip), {LIMIT_BYTES} allowed\n"
-        texts |= units(deployment.spec.name, facts.expires_at)
+        texts |= units(deployment.spec.name, facts.expires_at, idle_seconds(deployment))
     return texts

@@ -9,6 +9,7 @@ from deployer.decide.types import BoxPaths, Deployment, WeightSource
 from deployer.events import Json
 from deployer.spec.models import Ec2Stack
 from deployer.spec.network import tls_of
+from deployer.spec.values import parse_duration_seconds
 
 #: The program of the native runtime, found on the instance's PATH.
 ENGINE_COMMAND = "llama-server"
@@ -70,12 +71,19 @@ def agent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:
             "sources": [_source(source) for source in weights.sources],
         },
         "paths": {"engine_log": paths.engine_log, "console": paths.console, "state": paths.state_dir},
+        **({"idle_s": idle} if (idle := idle_seconds(deployment)) else {}),
         "deadlines": {
             "engine_load_s": max(_LOAD_FLOOR_SECONDS, 2 * weights.size_bytes // _SLOW_READ),
             "ready_s": _READY_SECONDS,
             "network_s": _NETWORK_SECONDS if isinstance(spec, Ec2Stack) else _LOCAL_NETWORK_SECONDS,
         },
     }
+
+
+def idle_seconds(deployment: Deployment) -> float | None:
+    """Without a request for so long the instance ends itself; None: never."""
+    idle = deployment.spec.lifetime.idle if isinstance(deployment.spec, Ec2Stack) else None
+    return None if idle is None else float(parse_duration_seconds(idle))
 
 
 def _tls(paths: BoxPaths) -> dict[str, Json]:

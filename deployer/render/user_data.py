@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from deployer.decide.types import Deployment
 from deployer.errors import RefusedError
 from deployer.events import Json
-from deployer.render.agent_config import LaunchFacts, agent_config
+from deployer.render.agent_config import LaunchFacts, agent_config, idle_seconds
 from deployer.render.environment import render_template
 from deployer.render.program import PACKAGE, Program, first_stage, part_names, program
-from deployer.render.units import AGENT_UNIT, CONFIG_PATH, LIBRARY, UNIT_FOLDER, units
+from deployer.render.units import AGENT_UNIT, CONFIG_PATH, LIBRARY, TTL_TIMER, UNIT_FOLDER, units
 
 #: EC2 refuses more than 16,384 bytes; a little of it is kept free.
 EC2_LIMIT_BYTES = 16_384
@@ -39,14 +39,14 @@ class _File:
 def render_user_data(deployment: Deployment, facts: LaunchFacts) -> UserData:
     """Deterministic for the same deployment and facts. Raises RefusedError when EC2 would not take it."""
     config = _config_json(deployment, facts)
-    unit_texts = units(deployment.spec.name, facts.expires_at)
+    unit_texts = units(deployment.spec.name, facts.expires_at, idle_seconds(deployment))
     files = [
         _File(f"{LIBRARY}/{PACKAGE}/__main__.py", first_stage()),
         _File(CONFIG_PATH, config, mode="0600"),
         *(_File(f"{UNIT_FOLDER}/{name}", text) for name, text in unit_texts.items()),
     ]
     # The time to live is armed first: whatever becomes of the agent, the instance ends.
-    started = [*(name for name in unit_texts if name.endswith(".timer")), AGENT_UNIT]
+    started = [*(name for name in unit_texts if name == TTL_TIMER), AGENT_UNIT]
     text = render_template("user-data/cloud-config.yaml.j2", files=files, units=started)
     gzipped = _compress(text)
     if len(gzipped) > LIMIT_BYTES:

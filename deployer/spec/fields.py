@@ -20,6 +20,16 @@ def _duration(value: str) -> str:
     return value
 
 
+#: Shorter than this, a pause between two questions of one person would end the instance.
+_SHORTEST_IDLE_SECONDS = 300
+
+
+def _idle_time(value: str) -> str:
+    if parse_duration_seconds(value) < _SHORTEST_IDLE_SECONDS:
+        raise ValueError(f'"{value}" is too short: a person who reads an answer is not idle; write at least 5m')
+    return value
+
+
 def no_control_characters(value: str) -> str:
     """The value, without line breaks, tabs and the like. Raises ValueError."""
     if re.search(r"[\x00-\x1f\x7f]", value):
@@ -47,6 +57,12 @@ Duration = Annotated[
     AfterValidator(_duration),
     Field(description="A whole number and a unit: 90m, 8h, 2d."),
     Form("a duration such as 90m, 8h or 2d"),
+]
+IdleTime = Annotated[
+    str,
+    AfterValidator(_idle_time),
+    Field(description="A whole number and a unit, at least 5m: 30m, 2h."),
+    Form("a duration of at least 5m such as 30m or 2h"),
 ]
 Text = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(no_control_characters)]
 Port = Annotated[int, Field(ge=1, le=65535)]

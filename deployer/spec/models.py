@@ -14,6 +14,7 @@ from deployer.spec.fields import (
     CacheType,
     Duration,
     FileName,
+    IdleTime,
     InstanceType,
     OnOff,
     StackName,
@@ -182,9 +183,13 @@ class EngineSpec(Strict):
 
 
 class LifetimeSpec(Strict):
-    """ttl: the instance ends itself after that long; left out, it runs until `down`."""
+    """ttl: the instance ends itself after that long. idle: after that long without a request.
+
+    Without both it runs until `down`.
+    """
 
     ttl: Duration | None = None
+    idle: IdleTime | None = None
 
 
 class Ec2Stack(Strict):

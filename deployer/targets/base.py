@@ -64,7 +64,11 @@ class DownResult:
 
 @dataclass(frozen=True)
 class StackStatus:
-    """One stack as `ls` and `status` show it. details: JSON values for `status --json` (resources, phases, probes)."""
+    """One stack as `ls` and `status` show it. details: JSON values for `status --json` (resources, phases, probes).
+
+    idle_seconds: it ends itself after so long without a request. idle_ends_at: when, if nobody asks anything until
+    then; None while it is in use, has been until a moment ago, or nobody looked.
+    """
 
     stack: str
     target: str
@@ -75,6 +79,8 @@ class StackStatus:
     created_at: float | None
     expires_at: float | None
     details: Mapping[str, Json]
+    idle_seconds: float | None = None
+    idle_ends_at: float | None = None
 
 
 @dataclass(frozen=True)

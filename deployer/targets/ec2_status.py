@@ -24,6 +24,7 @@ from deployer.health.certificate import told
 from deployer.health.client import EngineClient
 from deployer.health.console import ConsoleReader
 from deployer.health.engine import EngineHealth
+from deployer.health.idle import idle_end
 from deployer.health.models import ModelListed
 from deployer.health.phases import latest
 from deployer.reconcile import parallel
@@ -33,6 +34,7 @@ from deployer.reconcile.lease import current as current_lease
 from deployer.reconcile.observe import Observed, observe
 from deployer.reconcile.record import Record
 from deployer.settings import Settings
+from deployer.spec.values import parse_duration_seconds
 from deployer.targets.base import StackStatus
 from deployer.targets.ec2_access import ssh_target
 from deployer.targets.ec2_drift import drift_of
@@ -43,11 +45,17 @@ SSH_SECONDS = 5.0
 
 
 def summary_of(
-    region: str, stack: str, record: Record | None, seen: Instance | None = None, **details: Json
+    region: str,
+    stack: str,
+    record: Record | None,
+    seen: Instance | None = None,
+    *,
+    idle_ends_at: float | None = None,
+    **details: Json,
 ) -> StackStatus:
     """From the record; without one, what an instance of the stack shows, so that it can be taken down.
 
-    seen: that instance.
+    seen: that instance. idle_ends_at: see StackStatus.
     """
     if record is None:
         return StackStatus(
@@ -71,6 +79,8 @@ def summary_of(
         created_at=record.created_at,
         expires_at=record.expires_at,
         details=details,
+        idle_seconds=float(parse_duration_seconds(record.idle)) if record.idle else None,
+        idle_ends_at=idle_ends_at,
     )
 
 
@@ -114,9 +124,9 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
     current = next((one for one in observed.instances if one.id == recorded), None)
     current = current or (observed.live[-1] if observed.live else None)
     console = instance.console(aws, current.id) if current is not None and current.live else ""
+    said = latest(ConsoleReader().read(console))
     phases: list[Json] = [
-        {"phase": line.phase, "state": line.state, "seconds": line.seconds, "message": line.message}
-        for line in latest(ConsoleReader().read(console))
+        {"phase": line.phase, "state": line.state, "seconds": line.seconds, "message": line.message} for line in said
     ]
     record = observed.record
     return summary_of(
@@ -124,6 +134,7 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         stack,
         record,
         current,
+        idle_ends_at=idle_end(said, record.keep_until if record else 0.0),
         generation=record.generation if record else None,
         instance_id=current.id if current else None,
         state=current.state if current else None,

@@ -36,8 +36,16 @@ def _stack(row: Mapping[str, Json]) -> list[Cell | str]:
         str(row.get("instance_type") or "—"),
         str(row.get("model") or "—"),
         _seconds(row.get("age_seconds")),
-        _seconds(row.get("left_seconds")),
+        _left(row),
     ]
+
+
+def _left(row: Mapping[str, Json]) -> str:
+    """Until the end, and without a request until another."""
+    idle, left = row.get("idle_seconds"), row.get("idle_left_seconds")
+    soon = f"idle: {_seconds(left)}" if left is not None else f"or {_seconds(idle)} idle" if idle is not None else ""
+    end = _seconds(row.get("left_seconds")) if row.get("left_seconds") is not None or not soon else ""
+    return " ".join(part for part in (end, soon) if part)
 
 
 def orphans_lines(document: Mapping[str, Json], page: Page) -> list[str]:

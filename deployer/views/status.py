@@ -21,6 +21,8 @@ def summary(status: StackStatus, now: float) -> dict[str, Json]:
         "expires_at": status.expires_at,
         "age_seconds": None if status.created_at is None else round(now - status.created_at, 1),
         "left_seconds": None if status.expires_at is None else round(status.expires_at - now, 1),
+        "idle_seconds": status.idle_seconds,
+        "idle_left_seconds": None if status.idle_ends_at is None else round(status.idle_ends_at - now, 1),
     }
 
 

@@ -17,6 +17,7 @@ _TIMED = ("deadline", "elapsed", "waited", "_give_up_after", "_TRIES")
 _ENDS = {
     "deployer/agent/supervisor.py:supervise": "lasts as long as the instance serves; ends by Stop or MAX_CRASHES",
     "deployer/agent/supervisor.py:_watch": "ends when the engine does, or by Stop",
+    "deployer/agent/idle.py:watch": "lasts as long as the instance serves; ends by Stop or with the instance",
     "deployer/cli/chat.py:_talk": "a person's talk, ended by Ctrl-D",
     "deployer/cli/status.py:_watch": "a person's watch, ended by Ctrl-C",
     "deployer/targets/local_lock.py:_acquire": "does not wait: it raises, or the file was replaced under it",

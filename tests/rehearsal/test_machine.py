@@ -217,6 +217,18 @@ def test_an_absolute_systemctl_in_a_unit_is_the_machines_own(hypervisor):
     until(lambda: machine.state == "halted", "the timer ending the machine")
 
 
+def test_a_timer_that_the_end_of_a_unit_starts_ends_the_machine(hypervisor):
+    files = {
+        "/etc/systemd/system/end.service": "[Service]\nType=oneshot\nExecStart=/usr/bin/systemctl poweroff\n",
+        "/etc/systemd/system/end.timer": "[Timer]\nOnActiveSec=600ms\n",
+    }
+    more = "Restart=on-failure\nRestartSec=10ms\nExecStopPost=-/usr/bin/systemctl start --no-block end.timer"
+    # Each end starts the timer; it counts from the first one.
+    machine = boxes.boot(hypervisor, boxes.user_data("raise SystemExit(3)", files=files, more=more))
+    until(lambda: machine.state == "halted", "the timer ending the machine")
+    assert machine.console().count(b"status=3") > 1
+
+
 def test_a_time_to_live_follows_the_clock(tmp_path):
     clock = FakeClock()
     hypervisor = ProcessHypervisor(tmp_path / "state", cloud_url="http://127.0.0.1:9", environ={}, clock=clock)

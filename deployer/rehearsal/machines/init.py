@@ -129,11 +129,19 @@ class Init:
 
     def _start_timer(self, timer: Timer) -> bool:
         with self._lock:
-            alarm = self._timers.setdefault(timer.name, Alarm(self._clock))
+            if timer.name in self._timers:
+                # It counts already.
+                return True
+            alarm = self._timers[timer.name] = Alarm(self._clock)
         due = timer.due(self._clock.now())
         if due is not None:
-            alarm.set(due, lambda: self.systemctl(["start", timer.unit]) and None)
+            alarm.set(due, lambda: self._ring(timer))
         return True
+
+    def _ring(self, timer: Timer) -> None:
+        with self._lock:
+            self._timers.pop(timer.name, None)
+        self.systemctl(["start", timer.unit])
 
     def _stop(self, name: str) -> None:
         with self._lock:

@@ -7,6 +7,7 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -24,6 +25,7 @@ class Surroundings:
 
     argv, environment: the command and complete environment to run it with. folder: its working directory.
     log: file for its output. scope: see processes.SCOPE. say: prints a line on the console.
+    stop_post: run in the same way whenever the main process has ended by itself; empty for nothing.
     """
 
     argv: Sequence[str]
@@ -32,6 +34,7 @@ class Surroundings:
     log: Path
     scope: str
     say: Callable[[str], None]
+    stop_post: Sequence[str] = ()
 
 
 class Service:
@@ -133,8 +136,23 @@ class Service:
             # What the main process leaves behind goes with it, as systemd empties a service's cgroup.
             patience = self.unit.stop_seconds if self.unit.kill_all else 0.0
             processes.end(self._surroundings.scope, patience=patience)
+            self._after()
             if not self._again(status):
                 return
+
+    def _after(self) -> None:
+        around = self._surroundings
+        if around.stop_post:
+            with suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(
+                    around.stop_post,
+                    env=dict(around.environment),
+                    cwd=around.folder,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=self.unit.stop_seconds,
+                    check=False,
+                )
 
     def _again(self, status: int) -> bool:
         """Settle what an end means; whether the service was started again."""

@@ -55,8 +55,10 @@ class Inside:
         if "PYTHONPATH" in unit.environment:
             parts = unit.environment["PYTHONPATH"].split(":")
             environment["PYTHONPATH"] = ":".join(str(self.root / part.lstrip("/")) for part in parts if part)
+        programs = self._programs(unit.name)
         return Surroundings(
-            argv=self._argv(expand(unit.command, environment), self._programs(unit.name)),
+            argv=self._argv(expand(unit.command, environment), programs),
+            stop_post=self._argv(expand(unit.stop_post, environment), programs) if unit.stop_post else (),
             environment=environment,
             folder=self.root,
             log=self.root / ("dev/console" if unit.console else f"var/log/units/{unit.name}.log"),

@@ -26,6 +26,7 @@ class Unit:
     command: ExecStart's words with specifiers put in and variables not yet. start_limit: that many starts within that
     many seconds, then no more. success: exit statuses beside 0, and signals as negative numbers. kill_all: SIGTERM goes
     to every process of the service, not only to the main one. console: its output goes to the console too.
+    stop_post: ExecStopPost's words.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Unit:
     kill_all: bool = True
     console: bool = False
     wanted_by: tuple[str, ...] = ()
+    stop_post: tuple[str, ...] = ()
 
 
 def parse_unit(name: str, text: str) -> Unit:
@@ -62,10 +64,12 @@ def parse_unit(name: str, text: str) -> Unit:
             key, equals, value = word.partition("=")
             if equals and key.isidentifier():
                 environment[key] = put_in_specifiers(name, value)
-    words = tuple(put_in_specifiers(name, word) for word in split_words(commands[0]))
+    afterwards = settings.get("ExecStopPost", [])
+    if len(afterwards) > 1:
+        raise UnitError(f"{name}: one ExecStopPost= is understood here")
     return Unit(
         name=name,
-        command=(words[0].lstrip("-@:+!"), *words[1:]),
+        command=_command(name, commands[0]),
         environment=environment,
         oneshot=kind == "oneshot",
         restart=_restart(name, last("Restart", "no")),
@@ -76,7 +80,14 @@ def parse_unit(name: str, text: str) -> Unit:
         kill_all=last("KillMode", "control-group") == "control-group",
         console="console" in last("StandardOutput", "journal"),
         wanted_by=tuple(word for line in settings.get("WantedBy", []) for word in line.split()),
+        stop_post=_command(name, afterwards[0]) if afterwards else (),
     )
+
+
+def _command(name: str, text: str) -> tuple[str, ...]:
+    """The words, without the marks in front of the first."""
+    first, *others = (put_in_specifiers(name, word) for word in split_words(text))
+    return first.lstrip("-@:+!"), *others
 
 
 def expand(command: tuple[str, ...], environment: Mapping[str, str]) -> list[str]:

@@ -42,6 +42,7 @@ endpoint:
   port: 18080
 lifetime:
   ttl: {ttl}
+  idle: {idle}
 tags:
   team: {team}
 """
@@ -55,6 +56,7 @@ DEFAULTS: dict[str, Any] = {
     "market": "on-demand",
     "context": 4096,
     "ttl": "8h",
+    "idle": "",
     "team": "research",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -83,3 +84,34 @@ def test_killed_between_record_and_tags_the_record_counts_and_again_puts_it_righ
     assert record(boto)["expires_at"] == before + 5 * 3600
     assert crashing.run(dict(operator.settings.environ), "down") == 0
     assert operator.resources() == []
+
+
+def test_a_stack_with_an_idle_time_is_kept_without_a_request(
+    operator: Any, boto: Callable[..., Any], capsys: Any
+) -> None:
+    first = operator.up(ttl="8h", idle="30m").instance_id
+    began = record(boto)
+    assert (began["idle"], began["keep_until"]) == ("30m", 0.0)
+    assert run(["ls"]) == 0
+    assert "or 30 min 00 s idle" in capsys.readouterr().out
+    assert run(["extend", "demo", "4h"]) == 0
+    assert "is kept without a request until" in capsys.readouterr().out
+    moved = record(boto)
+    assert moved["expires_at"] == began["expires_at"] + 4 * 3600
+    assert moved["keep_until"] == pytest.approx(time.time() + 4 * 3600, abs=60)
+    assert operator.up(ttl="8h", idle="30m").changes == 0
+    assert record(boto)["keep_until"] == moved["keep_until"]
+    # Another idle time is another instance, whose count starts anew.
+    [step] = [one for one in operator.target().plan(operator.deployment(idle="1h")).steps if one.kind == "instance"]
+    assert step.reason.startswith("lifetime.idle was 30m and is 1h, and")
+    assert operator.up(ttl="8h", idle="1h").instance_id != first
+    assert record(boto)["keep_until"] == 0.0
+
+
+def test_an_idle_time_alone_can_be_extended_to_a_moment(operator: Any, boto: Callable[..., Any], capsys: Any) -> None:
+    operator.up(ttl="", idle="30m")
+    assert run(["extend", "demo", "--until", "2099-12-24T18:00Z", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["expires_at"], told["keep_until"]) == (None, record(boto)["keep_until"])
+    assert run(["extend", "demo", "2h"]) == 3
+    assert "no later than the end" in capsys.readouterr().err

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-#: Serves /health, /v1/models and /v1/chat/completions; the constants at its top are replaced by `serving`.
+#: Serves /health, /metrics, /v1/models and /v1/chat/completions; the constants at its top are replaced by `serving`.
 _SERVING = r"""
-import http.server, json, os, signal, sys, threading
+import http.server, json, os, signal, sys, threading, time
 OPTIONS = __OPTIONS__
 args = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 key = open(args["--api-key-file"]).read().strip()
@@ -13,7 +13,7 @@ print("environment " + json.dumps(sorted(os.environ)), flush=True)
 print("using device CUDA0 (NVIDIA A10G) - 22000 MiB free", flush=True)
 print("srv  startup with key " + key, flush=True)
 loading = OPTIONS.get("loading", 0)
-terms = 0
+asked = serving = terms = 0
 
 def term(*_):
     global terms
@@ -30,7 +30,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def answer(self, status, body):
-        data = json.dumps(body).encode()
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -45,11 +45,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(200, {"status": "ok"})
         elif self.headers.get("Authorization") != "Bearer " + key:
             self.answer(401, {"error": {"message": "Invalid API Key"}})
+        elif self.path == "/metrics":
+            told = {"prompt_tokens_total": asked, "tokens_predicted_total": 0, "requests_processing": serving}
+            self.answer(200, "".join("llamacpp:%s %d\n" % pair for pair in told.items()))
         else:
             self.answer(200, {"object": "list", "data": [{"id": OPTIONS.get("alias", args["--alias"])}]})
 
     def do_POST(self):
+        global asked, serving
         self.rfile.read(int(self.headers["Content-Length"]))
+        asked, serving = asked + 1, serving + 1
+        time.sleep(OPTIONS.get("answers_after", 0) if asked > 1 else 0)
+        serving -= 1
         if OPTIONS.get("hang"):
             threading.Event().wait()
         if OPTIONS.get("die_on_request"):
@@ -69,7 +76,8 @@ def serving(**options: object) -> str:
     """An engine that serves.
 
     loading: answers 503 that often. ignored_terms: SIGTERMs it does not follow. hang: completions never come.
-    die_on_request: log line before it exits 1 at a completion. die_after: exit code after a completion. alias.
+    answers_after: seconds, of every completion but the first. die_on_request: log line before it exits 1 at a
+    completion. die_after: exit code after a completion. alias.
     """
     return _SERVING.replace("__OPTIONS__", repr(options))
 

@@ -17,9 +17,12 @@ from ruamel.yaml import YAML
 import deployer.render as render
 from deployer.decide.types import Deployment, WeightSource
 from deployer.errors import RefusedError
+from deployer.rehearsal.machines.timers import parse_timer
 from deployer.rehearsal.machines.units import parse_unit
 from deployer.render.agent_config import LaunchFacts
 from deployer.render.user_data import LIMIT_BYTES, UserData, render_user_data, sent_config
+from deployer.spec.models import Ec2Stack, LifetimeSpec
+from deployer.spec.values import parse_duration_seconds
 from tests.golden.cases import FOLDER, decided, facts
 
 
@@ -57,6 +60,26 @@ def test_what_cloud_init_gets(deployment: Deployment, launch: LaunchFacts) -> No
         ["systemctl", "enable", "--now", "--no-block", "deployer-ttl.timer"],
         ["systemctl", "enable", "--now", "--no-block", "deployer-agent.service"],
     ]
+    assert "ExecStopPost" not in files["/etc/systemd/system/deployer-agent.service"]["content"]
+
+
+@pytest.mark.parametrize(("idle", "seconds"), [("30m", 3600.0), ("2h", 7200.0)])
+def test_an_idle_time_is_the_agents_and_a_timer_counts_while_nothing_serves(idle: str, seconds: float) -> None:
+    deployment = decided(FOLDER / "private-endpoint/spec.yaml")
+    spec = deployment.spec
+    assert isinstance(spec, Ec2Stack)
+    deployment = replace(deployment, spec=spec.model_copy(update={"lifetime": LifetimeSpec(idle=idle)}))
+    files, commands = parsed(render_user_data(deployment, facts(deployment)))
+    texts = {path.rpartition("/")[2]: entry["content"] for path, entry in files.items()}
+    assert json.loads(texts["agent.json"])["idle_s"] == parse_duration_seconds(idle)
+    timer = parse_timer("deployer-idle.timer", texts["deployer-idle.timer"])
+    assert (timer.after, timer.unit, timer.wanted_by) == (seconds, "deployer-idle.service", ())
+    assert parse_unit(timer.unit, texts[timer.unit]).command == ("/usr/bin/systemctl", "poweroff")
+    agent = parse_unit("deployer-agent.service", texts["deployer-agent.service"])
+    assert agent.stop_post == ("/usr/bin/systemctl", "start", "--no-block", "deployer-idle.timer")
+    # A failed start of the timer, as while the machine goes down, fails nothing.
+    assert "ExecStopPost=-/usr" in texts["deployer-agent.service"]
+    assert [words[-1] for words in commands] == ["daemon-reload", "deployer-agent.service"]
 
 
 def test_without_a_time_to_live_there_is_no_timer(deployment: Deployment, launch: LaunchFacts) -> None:
