@@ -35,6 +35,8 @@ class Config:
         self.record: str | None = body.get("record")
         #: Without a request for so long the instance ends itself; 0: never.
         self.idle_s: float = body.get("idle_s") or 0.0
+        #: How often to ask whether AWS takes the instance back; 0: never, it is not on spot.
+        self.spot_poll_s: float = body.get("spot_poll_s") or 0.0
         self.key_parameter: str | None = key.get("parameter")
         self.key_file = self.root + key["file"]
         self.command: list[str] = engine["command"]

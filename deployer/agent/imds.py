@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from .sigv4 import Credentials
 from .web import NETWORK_ERRORS, call
@@ -39,6 +40,16 @@ def addresses() -> list[str]:
     except (ValueError, *NETWORK_ERRORS) as error:
         raise MetadataError("metadata service at %s: %s" % (base, error)) from None
     return found
+
+
+def document(path: str) -> Any:
+    """The JSON below meta-data; None when there is none now. Raises MetadataError, ValueError."""
+    base = _base()
+    try:
+        status, body = call(base + "meta-data/" + path, 5, headers=_header(base), direct=True)
+    except NETWORK_ERRORS as error:
+        raise MetadataError("metadata service at %s: %s" % (base, error)) from None
+    return json.loads(body) if status == 200 else None
 
 
 def _base() -> str:

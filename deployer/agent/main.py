@@ -8,12 +8,14 @@ import os
 import queue
 import sys
 import threading
+import time
 from typing import Callable, TypeVar
 
 from . import gpu, idle, phases, weights
 from .config import Config
 from .console import Console, Phase
 from .engine import EngineProcess
+from .interruption import Interruption
 from .protocol import AgentFailure
 from .readiness import Engine
 from .stop import Stop, Stopped
@@ -22,6 +24,9 @@ from .supervisor import supervise
 _POLL_SECONDS = 0.1
 #: How long the work may take to put its things down after a stop; whatever it was, a later run can go on from it.
 _PUT_DOWN_SECONDS = 2.0
+
+#: How long after its announced end an instance that AWS takes back is waited for.
+_OVERTIME_SECONDS = 600.0
 
 _T = TypeVar("_T")
 
@@ -52,6 +57,7 @@ class Agent:
         self._console = Console(config.console)
         self._stop = stop
         self._process = EngineProcess(config)
+        self._interruption = Interruption(config, self._console, self._process, stop)
         self._key = ""
 
     def run(self) -> int:
@@ -60,9 +66,13 @@ class Agent:
         work.start()
         while work.is_alive() and not self._stop.wait(_POLL_SECONDS):
             pass
+        taken_at = self._interruption.ends_at
+        if taken_at is not None:
+            # Started again, it would serve again.
+            self._stop.wait(taken_at + _OVERTIME_SECONDS - time.time())
         self._process.close()
         work.join(_PUT_DOWN_SECONDS)
-        return 0 if self._stop.asked else 1
+        return 1 if taken_at is None and not self._stop.asked else 0
 
     def _work(self) -> None:
         try:
@@ -83,6 +93,8 @@ class Agent:
         config, stop, process = self._config, self._stop, self._process
         # Held by its open file for as long as this process lives.
         _lock = self._run("boot", phases.boot)
+        if config.spot_poll_s:
+            self._beside(self._interruption.watch)
         # The download takes longest and needs nothing of the others.
         self._together(self._prepare, lambda: self._run("weights", weights.obtain))
         engine = Engine(config, self._key, process, stop)

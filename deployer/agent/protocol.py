@@ -16,7 +16,9 @@ PHASES = ("boot", "driver", "runtime", "image", "weights", "engine", "ready")
 
 #: Told at any time after ready. idle: `progress` when nobody has asked anything for a while, `detail.ends_at` says
 #: when the instance ends itself unless somebody does; `done` when somebody did.
-NOTICES = ("idle",)
+#: interruption: `start` when AWS takes the spot instance back at `detail.ends_at`, `done` when nobody is served
+#: any more.
+NOTICES = ("idle", "interruption")
 
 #: start, progress, done, skipped, failed. `restarting` is said of the engine after it was ready once.
 STATES = ("start", "progress", "done", "skipped", "failed", "restarting")

@@ -6,11 +6,11 @@ import json
 import os
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from deployer.cli.options import json_option
+from deployer.cli.options import json_option, seconds_of
 from deployer.cli.rehearse import require_extra
 from deployer.cli.session import open_view
 from deployer.errors import RefusedError
@@ -73,12 +73,29 @@ def env(state: Path | None, *, as_json: bool) -> None:
 def status(state: Path | None, *, as_json: bool) -> None:
     """Show everything that exists in the embedded account; empty when nothing does."""
     info = _running(state)
-    # No proxies: the environment of a sandbox shell points them at its network guard.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"{info.url}/_sandbox/status", timeout=_STATUS_TIMEOUT_SECONDS) as answer:
-        inventory = json.load(answer)
+    inventory = _ask(info, "status")
     with open_view(as_json=as_json) as view:
         view.show(Event("sandbox.status", inventory))
+
+
+@sandbox.command()
+@click.argument("stack")
+@click.option("--after", callback=seconds_of, default="2m", metavar="DURATION", help="AWS gives two minutes.")
+@_state_option
+@json_option
+def interrupt(stack: str, after: float, state: Path | None, *, as_json: bool) -> None:
+    """Let the spot market take back the instances of a stack, which find its notice."""
+    from deployer.aws.tags import STACK
+
+    info = _running(state)
+    body = json.dumps({"tag": [STACK, stack], "seconds": after}).encode()
+    taken = _ask(info, "interrupt", body)["interrupted"]
+    if not taken:
+        raise RefusedError(f"no spot instance of stack {stack} runs", where=stack, hint="instance.market: spot")
+    with open_view(as_json=as_json) as view:
+        text = f"AWS takes back {', '.join(taken)} in {after:.0f} s"
+        fields = {"stack": stack, "instances": taken, "seconds": after}
+        view.show(Event("sandbox.interrupted", fields) if as_json else Event("text", {"text": text}))
 
 
 @sandbox.command()
@@ -133,6 +150,14 @@ def _service() -> ModuleType:
     from deployer.rehearsal import sandbox as service
 
     return service
+
+
+def _ask(info: SandboxInfo, path: str, body: bytes | None = None) -> Any:
+    """The sandbox's control interface."""
+    # No proxies: the environment of a sandbox shell points them at its network guard.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(f"{info.url}/_sandbox/{path}", body, timeout=_STATUS_TIMEOUT_SECONDS) as answer:
+        return json.load(answer)
 
 
 def _directory(state: Path | None) -> Path:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from deployer.access.host_keys import from_console
 from deployer.agent.protocol import FAILURE_HINTS, NOTICES
-from deployer.errors import AwsError, BootstrapError
+from deployer.errors import AwsError, BootstrapError, NotHealthyError
 from deployer.events import Emit, Event, Json
 from deployer.health.base import Observation
 from deployer.health.console import AgentLine, ConsoleReader
+from deployer.health.notices import taken_back
 from deployer.health.unreadable import unreadable
 
 #: Boot, driver, image pull, the hub's listing and the first completion, with room. Seconds.
@@ -56,6 +57,7 @@ class AgentPhases:
         self._looked = False
         self._ready = False
         self._failure: AgentLine | None = None
+        self._taken: str | None = None
         self.facts = AgentFacts()
 
     @property
@@ -74,6 +76,9 @@ class AgentPhases:
             self._emit(_event(line))
             self._take(line)
         self._looked = True
+        if self._taken is not None:
+            hint = "`deployer up` launches another one"
+            return Observation("failed", self._taken, NotHealthyError(self._taken, where="instance", hint=hint))
         if self._failure is not None:
             return _failed(self._failure)
         if self._ready:
@@ -81,6 +86,7 @@ class AgentPhases:
         return Observation("waiting", self._progress())
 
     def _take(self, line: AgentLine) -> None:
+        self._taken = taken_back(line) or self._taken
         if line.certificate:
             self.facts = replace(self.facts, certificate=line.certificate)
         match line.phase, line.state:

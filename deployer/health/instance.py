@@ -43,5 +43,5 @@ def _ended(seen: str) -> NotHealthyError:
     return NotHealthyError(
         f"the instance is {seen} before the endpoint was ready",
         where="instance",
-        hint="`deployer up` again makes a new one; a spot instance may have been taken back",
+        hint="`deployer up` again makes a new one",
     )

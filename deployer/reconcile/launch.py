@@ -130,7 +130,7 @@ def _try(op: Operation, plan: Launch, record: Record, place: Place, image: Image
         launch_digest=plan.desired.launch_digest,
         program=plan.desired.program.mark,
         token=intent.token,
-        user_data=_user_data(op, place.deployment, intent.generation, record.expires_at),
+        user_data=_user_data(op, place, intent.generation, record.expires_at),
     )
     launched_in: Place | None = place
     try:
@@ -195,7 +195,7 @@ def _image_for(op: Operation, plan: Launch, place: Place) -> Image:
     return images.find(op.aws, spec.instance.ami, this)
 
 
-def _user_data(op: Operation, deployment: Deployment, generation: int, expires_at: float | None) -> bytes:
+def _user_data(op: Operation, place: Place, generation: int, expires_at: float | None) -> bytes:
     from deployer.render.agent_config import LaunchFacts
     from deployer.render.user_data import render_user_data
 
@@ -206,8 +206,9 @@ def _user_data(op: Operation, deployment: Deployment, generation: int, expires_a
         ssm_endpoint=partitions.endpoint(op.aws.partition, "ssm", op.aws.region),
         programs_path=op.names.programs,
         record=op.names.record,
+        spot=place.market == "spot",
     )
-    return render_user_data(deployment, facts).gzipped
+    return render_user_data(place.deployment, facts).gzipped
 
 
 def _tell(op: Operation, attempt: Attempt) -> Attempt:

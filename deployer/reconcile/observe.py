@@ -44,7 +44,7 @@ def observe(aws: Aws, names: Names, **more: Callable[[], Any]) -> tuple[Observed
     """Look at everything at once; `more` are further look-ups to run beside, their results come back by name."""
     looks: dict[str, Callable[[], Any]] = {
         "record": lambda: records.read(aws, names),
-        "instances": lambda: instance.observe(aws, names.stack),
+        "instances": lambda: instance.with_notices(aws, instance.observe(aws, names.stack)),
         "groups": lambda: security_group.observe(aws, names),
         "role": lambda: role.observe(aws, names),
         "profile": lambda: instance_profile.observe(aws, names),

@@ -29,9 +29,12 @@ class Choice:
 
 
 def choose(desired: Desired, observed: Observed) -> Choice:
-    """Current is a live instance launched as desired, with the API key: the recorded one first, else the newest one."""
+    """Current is a live instance launched as desired, with the API key: the recorded one first, else the newest one.
+
+    One that AWS takes back is none: another must be there when it ends.
+    """
     recorded = observed.record.ids.get("instance") if observed.record else None
-    fitting = [one for one in _as_desired(desired, observed) if _has_key(one, observed)]
+    fitting = [one for one in _as_desired(desired, observed) if _has_key(one, observed) and not one.interrupted]
     fitting.sort(key=lambda one: (one.id == recorded, one.generation, one.launched_at, one.id))
     current = fitting[-1] if fitting else None
     return Choice(current, tuple(one for one in observed.live if one is not current))
@@ -219,6 +222,9 @@ def _instance(desired: Desired, observed: Observed, choice: Choice) -> list[Step
 
 
 def _why_replace(desired: Desired, observed: Observed) -> str:
+    taken = [one.id for one in _as_desired(desired, observed) if one.interrupted]
+    if taken:
+        return f"AWS takes {', '.join(taken)} back (spot interruption)"
     if _as_desired(desired, observed):
         return "its API key is gone" if observed.api_key is None else "its API key is not the one that is stored"
     record = observed.record

@@ -7,6 +7,7 @@ GET    info      {"account", "machines", "url", "options"}
 GET    faults    {"faults": [...]} with how often each has struck
 POST   faults    one fault or a list of them (see fidelity/faults.py); DELETE takes all away
 POST   options   some of fidelity/options.py, in force at once
+POST   interrupt {"tag": [key, value], "seconds"} -> {"interrupted": [instance ids]}: the spot market gives notice
 POST   search    {"needle": text} -> {"places": [...]}: where that text was seen, a SecureString's own value left out
 POST   stop      halt every machine and end
 """
@@ -72,6 +73,11 @@ class Control:
             case "POST", "options":
                 cloud.world.options = cloud.world.options.changed(document)
                 return {"options": asdict(cloud.world.options)}
+            case "POST", "interrupt":
+                with cloud.world.lock:
+                    key, value = map(str, document["tag"])
+                    taken = cloud.fleet.reclaim(key, value, float(document["seconds"]))
+                return {"interrupted": taken}
             case "POST", "search":
                 return {"places": self._places(str(document["needle"]).encode())}
             case "POST", "stop":

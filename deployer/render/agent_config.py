@@ -21,6 +21,8 @@ _READY_SECONDS = 300
 #: How long a network that is not up yet is waited for: after boot names and routes may take a minute to come; on a
 #: person's machine it is there or it is not.
 _NETWORK_SECONDS = 120
+#: AWS's own advice for looking for an interruption notice (EC2 user guide, "Spot Instance interruption notices").
+SPOT_POLL_SECONDS = 5.0
 _LOCAL_NETWORK_SECONDS = 5
 
 
@@ -29,7 +31,7 @@ class LaunchFacts:
     """What only the launch knows. expires_at: seconds since the epoch. api_key_parameter: None = the file is there.
 
     programs_path: the SSM path below which the agent's program lies; None where it is not sent.
-    record: the SSM parameter of the stack record, likewise.
+    record: the SSM parameter of the stack record, likewise. spot: AWS may take the instance back.
     """
 
     api_key_parameter: str | None
@@ -38,6 +40,7 @@ class LaunchFacts:
     ssm_endpoint: str | None
     programs_path: str | None = None
     record: str | None = None
+    spot: bool = False
 
 
 def agent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:

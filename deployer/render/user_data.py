@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from deployer.decide.types import Deployment
 from deployer.errors import RefusedError
 from deployer.events import Json
+from deployer.render import agent_config as agent
 from deployer.render.agent_config import LaunchFacts, agent_config, idle_seconds
 from deployer.render.environment import render_template
 from deployer.render.program import PACKAGE, Program, first_stage, part_names, program
@@ -70,6 +71,7 @@ def sent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:
     return {
         **agent_config(deployment, facts),
         "record": facts.record,
+        **({"spot_poll_s": agent.SPOT_POLL_SECONDS} if facts.spot else {}),
         "program": _where(facts.programs_path or "", program()),
     }
 

@@ -15,7 +15,10 @@ def drift_of(record: Record, observed: Observed, current: Instance | None) -> It
         return
     wanted = record.ids.get("instance")
     if wanted is not None and (current is None or current.id != wanted or not current.live):
-        yield f"instance {wanted} has ended"
+        why = current.reason if current is not None and current.id == wanted else None
+        yield f"instance {wanted} has ended" + (f": {why}" if why else "")
+    elif current is not None and current.interrupted:
+        yield f"AWS takes instance {current.id} back (spot interruption)"
     elif current is not None and current.state in ("stopping", "stopped"):
         yield f"instance {current.id} is {current.state}"
     if current is not None and not current.ours:

@@ -24,8 +24,8 @@ from deployer.health.certificate import told
 from deployer.health.client import EngineClient
 from deployer.health.console import ConsoleReader
 from deployer.health.engine import EngineHealth
-from deployer.health.idle import idle_end
 from deployer.health.models import ModelListed
+from deployer.health.notices import idle_end, taken_back
 from deployer.health.phases import latest
 from deployer.reconcile import parallel
 from deployer.reconcile import record as records
@@ -129,7 +129,8 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         {"phase": line.phase, "state": line.state, "seconds": line.seconds, "message": line.message} for line in said
     ]
     record = observed.record
-    return summary_of(
+    taken = next(filter(None, map(taken_back, said)), None) if current is not None and current.live else None
+    shown = summary_of(
         aws.region,
         stack,
         record,
@@ -154,6 +155,8 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         phases=phases,
         probes=_probes(aws, settings, names, record, current, console),
     )
+    interrupted = taken is not None or (current is not None and current.interrupted)
+    return replace(shown, phase="interrupted") if interrupted else shown
 
 
 def _pinned(console: str) -> str | None:

@@ -11,7 +11,13 @@ from deployer.views.units import duration
 #: Characters up to which a small object is shown in one line.
 _LONGEST_FLAT = 90
 
-_PHASES: dict[str, Style] = {"ready": "green", "failed": "red", "no-capacity": "red", "stopped": "yellow"}
+_PHASES: dict[str, Style] = {
+    "ready": "green",
+    "failed": "red",
+    "interrupted": "red",
+    "no-capacity": "red",
+    "stopped": "yellow",
+}
 _HEADINGS = ("STACK", "WHERE", "PHASE", "INSTANCE", "MODEL", "AGE", "LEFT")
 
 

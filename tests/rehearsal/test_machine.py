@@ -183,7 +183,7 @@ signal.pause()
 INSTALL = """
 import os, shutil, signal, subprocess, sys
 with open(os.environ["DEPLOYER_AGENT_ROOT"] + "/dev/console", "a") as console:
-    for name in ("apt-get", "dnf", "yum", "modprobe", "nvidia-ctk"):
+    for name in ("apt-get", "dnf", "yum", "modprobe", "nvidia-ctk", "iptables"):
         program = shutil.which(name)
         assert program.startswith(os.path.dirname(os.environ["DEPLOYER_AGENT_ROOT"]) + "/bin/"), program
         done = subprocess.run([program, "--version"], capture_output=True, text=True)
@@ -194,8 +194,10 @@ signal.pause()
 
 def test_what_a_machine_installs_is_never_installed_on_the_computer(hypervisor):
     machine = boxes.boot(hypervisor, boxes.user_data(INSTALL))
-    until(lambda: len(boxes.said(machine)) == 5, "every program being refused")
-    assert boxes.said(machine)[0] == "127 apt-get: a process machine installs nothing and loads no module"
+    until(lambda: len(boxes.said(machine)) == 6, "every program being refused")
+    assert (
+        boxes.said(machine)[0] == "127 apt-get: a process machine installs nothing, loads no module and has no firewall"
+    )
     assert all(line.startswith("127 ") for line in boxes.said(machine))
 
 

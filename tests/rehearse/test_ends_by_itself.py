@@ -71,6 +71,11 @@ class Person:
         text = self._ec2.get_console_output(InstanceId=instance).get("Output", "")
         return [line for line in map(decode_line, text.splitlines()) if line and line["phase"] == phase]
 
+    def last(self, instance: str, phase: str) -> str | None:
+        """The state that it told last of something."""
+        lines = self.reads(instance, phase)
+        return str(lines[-1]["state"]) if lines else None
+
 
 @pytest.fixture
 def person(running: SandboxInfo, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
@@ -81,12 +86,26 @@ def person(running: SandboxInfo, tmp_path: Path, capsys: Any, monkeypatch: pytes
 
 
 def test_nobody_asks_anything(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deployer.render.agent_config.idle_seconds", lambda _deployment: 3.0)
+    monkeypatch.setattr("deployer.render.agent_config.idle_seconds", lambda _deployment: 4.0)
     made = person.brings_up("idle", ("ttl: 12h", "idle: 30m"))
-    until(lambda: person.reads(made, "idle"), "the instance saying when it ends")
+    until(lambda: person.last(made, "idle") == "progress", "the instance saying when it ends")
     [shown] = person.types("status", "idle")
     assert (shown["idle_seconds"], shown["left_seconds"]) == (1800.0, None)
-    assert shown["idle_left_seconds"] <= 1.5
+    assert shown["idle_left_seconds"] <= 2
     ended = person.awaits_end(made)
     assert ended["StateReason"]["Code"] == "Client.InstanceInitiatedShutdown"
     assert "ends now" in person.reads(made, "idle")[-1]["message"]
+
+
+def test_aws_takes_a_spot_instance_back(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deployer.render.agent_config.SPOT_POLL_SECONDS", 0.2)
+    made = person.brings_up("spot", ("fallbacks: [g5.2xlarge]", "market: spot"))
+    [told] = person.types("sandbox", "interrupt", "spot", "--after", "5s", "--state", str(person.info.state_dir))
+    assert told["instances"] == [made]
+    until(lambda: person.last(made, "interruption") == "done", "the engine being drained")
+    [shown] = person.types("status", "spot")
+    assert shown["phase"] == "interrupted"
+    agent = shown["details"]["probes"][-1]
+    assert (agent["rung"], agent["state"]) == ("agent", "failed")
+    assert "interrupted by AWS" in agent["observation"] and "ends at 20" in agent["observation"]
+    assert person.awaits_end(made)["StateReason"]["Code"] == "Server.SpotInstanceTermination"

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from deployer.aws import errors
 from deployer.aws.session import Aws
 from deployer.aws.tags import LAUNCH, LAUNCH_DIGEST, STACK, from_aws, generation_of, is_ours, stack_filter
+from deployer.errors import AwsError
 
 #: States in which an instance is, or may come back to be, ours to keep.
 LIVE = frozenset({"pending", "running", "stopping", "stopped"})
+#: Status codes of a spot request from the notice on (EC2 user guide, "Spot request status codes").
+_MARKED = frozenset({"marked-for-termination", "marked-for-stop", "marked-for-stop-by-experiment"})
+#: Why an instance ended, for people: AWS's code in the reason it gives.
+_ENDS = {
+    "Server.SpotInstanceTermination": "AWS took the spot instance back",
+    "Client.InstanceInitiatedShutdown": "it ended itself: lifetime.ttl, lifetime.idle or a shutdown on it",
+}
 
 
 @dataclass(frozen=True)
 class Instance:
     """One instance. launch: the mark of the call that made it. reason: why AWS ended it, when it did.
 
-    market: spot or on-demand.
+    market: spot or on-demand. interrupted: AWS has given notice that it takes the spot instance back.
     """
 
     id: str
@@ -37,6 +46,7 @@ class Instance:
     reason: str | None
     tags: Mapping[str, str]
     market: str = "on-demand"
+    interrupted: bool = False
 
     @property
     def address(self) -> str | None:
@@ -62,6 +72,22 @@ def client_token(account: str, region: str, stack: str, uid: str, generation: in
 def observe(aws: Aws, stack: str) -> list[Instance]:
     """Every instance that carries the stack's tag, terminated ones too while AWS shows them, oldest first."""
     return _described(aws, stack, Filters=stack_filter(stack))
+
+
+def with_notices(aws: Aws, instances: Iterable[Instance]) -> list[Instance]:
+    """The same; those on spot with what their requests say of an interruption. Who may not look sees none."""
+    found = list(instances)
+    spot = [one.id for one in found if one.live and one.market == "spot"]
+    filters = [{"Name": "instance-id", "Values": spot}]
+    try:
+        answer = aws.call("ec2", "DescribeSpotInstanceRequests", Filters=filters) if spot else {}
+    except AwsError as error:
+        if errors.meaning(error.aws_code) != "permission":
+            raise
+        return found
+    requests = answer.get("SpotInstanceRequests", ())
+    marked = {str(one.get("InstanceId")) for one in requests if one.get("Status", {}).get("Code") in _MARKED}
+    return [replace(one, interrupted=one.id in marked) for one in found]
 
 
 def of_every_stack(aws: Aws) -> dict[str, Instance]:
@@ -150,7 +176,7 @@ def _instance(found: Mapping[str, Any], stack: str) -> Instance:
         launched_at=launched.timestamp() if isinstance(launched, datetime) else 0.0,
         public_address=found.get("PublicIpAddress") or None,
         private_address=found.get("PrivateIpAddress") or None,
-        reason=reason or None,
+        reason=_ENDS.get(str(found.get("StateReason", {}).get("Code")), reason) or None,
         market="spot" if found.get("InstanceLifecycle") == "spot" else "on-demand",
         tags=tags,
     )

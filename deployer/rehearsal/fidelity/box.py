@@ -27,7 +27,10 @@ CONSOLE_BYTES = 64 * 1024
 
 @dataclass
 class Box:
-    """state follows `work`: a transition ends when its work is done and `not_before` (cloud clock) has passed."""
+    """state follows `work`: a transition ends when its work is done and `not_before` (cloud clock) has passed.
+
+    reclaimed_at: when the spot market takes it back (cloud clock), once it has said so.
+    """
 
     instance: Any
     launch: MachineLaunch
@@ -39,11 +42,16 @@ class Box:
     machine: Machine | None = None
     ended_at: float | None = None
     last_console: bytes = b""
+    reclaimed_at: float | None = None
 
     @property
     def id(self) -> str:
         """The instance's id."""
         return self.launch.instance_id
+
+    def has_tag(self, key: str, value: str) -> bool:
+        """Whether the instance carries this tag."""
+        return any(tag["key"] == key and tag["value"] == value for tag in self.instance.get_tags())
 
     def enter(self, state: State, code: str = "", message: str = "") -> None:
         """Show the state, and the reason of it, on moto's instance."""

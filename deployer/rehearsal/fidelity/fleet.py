@@ -6,7 +6,9 @@ Nothing ticks: before each call `settle` looks at the clock and at the backgroun
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from deployer.rehearsal.fidelity.box import Box, State
@@ -15,6 +17,10 @@ from deployer.rehearsal.machines.base import MachineLaunch
 
 _BY_USER = ("Client.UserInitiatedShutdown", "Client.UserInitiatedShutdown: User initiated shutdown")
 _BY_INSTANCE = ("Client.InstanceInitiatedShutdown", "Client.InstanceInitiatedShutdown: Instance initiated shutdown")
+BY_MARKET = (
+    "Server.SpotInstanceTermination",
+    "Server.SpotInstanceTermination: Instance terminated by the Spot service",
+)
 _BROKEN = ("Server.InternalError", "Server.InternalError: Internal error on launch")
 
 
@@ -49,6 +55,24 @@ class Fleet:
         """All instances, in order of launch, terminated ones too."""
         return list(self._boxes.values())
 
+    def reclaim(self, key: str, value: str, seconds: float) -> list[str]:
+        """The spot market takes back its running instances with this tag, after that long; their ids.
+
+        The instances find the notice in their metadata.
+        """
+        self.settle()
+        spot = [box for box in self._boxes.values() if box.state == "running" and box.instance.lifecycle == "spot"]
+        taken = [box for box in spot if box.has_tag(key, value)]
+        for box in taken:
+            self._give_notice(box, seconds)
+        return [box.id for box in taken]
+
+    def _give_notice(self, box: Box, seconds: float) -> None:
+        clock = self._world.clock
+        box.reclaimed_at = clock.monotonic() + seconds
+        end = datetime.fromtimestamp(clock.now() + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        box.launch.metadata["spot/instance-action"] = json.dumps({"action": "terminate", "time": end})
+
     def settle(self) -> None:
         """Move every instance whose transition is over."""
         now = self._world.clock.monotonic()
@@ -65,6 +89,8 @@ class Fleet:
                 self._bury(box, now, _BROKEN)
             case "pending":
                 box.enter("running")
+            case "running" if box.reclaimed_at is not None and now >= box.reclaimed_at:
+                self._end(box, "shutting-down", BY_MARKET)
             case "running" if box.machine is not None and box.machine.state == "halted":
                 ends = box.instance.instance_initiated_shutdown_behavior == "terminate"
                 self._end(box, "shutting-down" if ends else "stopping", _BY_INSTANCE)

@@ -18,6 +18,7 @@ from deployer.rehearsal.fidelity.profiles import ProfileRule
 from deployer.rehearsal.fidelity.quota import QuotaRule
 from deployer.rehearsal.fidelity.secure_strings import secure_strings
 from deployer.rehearsal.fidelity.serial import SerialRule
+from deployer.rehearsal.fidelity.spot import SpotRule
 from deployer.rehearsal.fidelity.transitions import TransitionRule
 from deployer.rehearsal.fidelity.user_data_limit import user_data_limit
 from deployer.rehearsal.fidelity.world import World
@@ -40,6 +41,7 @@ def rules_of(world: World, fleet: Fleet, faults: FaultRule, consistency: Consist
         QuotaRule(world, fleet),
         DependencyRule(world),
         TransitionRule(fleet),
+        SpotRule(world, fleet),
         ConsoleRule(world, fleet),
         FirewallRule(world, fleet),
     )

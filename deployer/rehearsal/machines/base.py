@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -15,13 +15,13 @@ class MachineLaunch:
 
     address: private and public IPv4 at once. user_data: raw bytes as IMDS returns them (may be gzip).
     metadata: IMDS paths below /latest/meta-data -> text, e.g. `placement/region`, `instance-type`,
-    `public-keys/0/openssh-key`, `iam/security-credentials/<role>` (a JSON document).
+    `public-keys/0/openssh-key`, `iam/security-credentials/<role>` (a JSON document); a notice may come later.
     """
 
     instance_id: str
     address: str
     user_data: bytes
-    metadata: Mapping[str, str]
+    metadata: MutableMapping[str, str]
     vcpus: int
     memory_mib: int
 

@@ -1,4 +1,4 @@
-"""Programs of the machine that must never be the computer's own: systemctl, shutdown, apt-get and their kin.
+"""Programs of the machine that must never be the computer's own: systemctl, shutdown, apt-get, iptables and their kin.
 
 Each is a small script in the machine's own bin folder, first on PATH, that hands its words to the machine over HTTP.
 Without them an agent that powers its instance off would power off the computer that rehearses, and one that installs
@@ -19,7 +19,7 @@ from deployer.rehearsal.loopback_http import LoopbackServer
 
 NAMES = (
     *("systemctl", "shutdown", "poweroff", "reboot", "halt"),
-    *("apt-get", "dnf", "yum", "modprobe", "nvidia-ctk"),
+    *("apt-get", "dnf", "yum", "modprobe", "nvidia-ctk", "iptables", "ip6tables"),
 )
 #: The computer's own would set a PATH of its own, on which its own systemctl comes first.
 _SUDO = '#!/bin/sh\n[ "$1" = -n ] && shift\nexec "$@"\n'

@@ -217,7 +217,7 @@ class ProcessMachine:
             case ["poweroff" | "halt" | "reboot" as name, *_]:
                 return self._init.systemctl([name])
             case [name, *_]:
-                return 127, f"{name}: a process machine installs nothing and loads no module"
+                return 127, f"{name}: a process machine installs nothing, loads no module and has no firewall"
             case _:
                 return 127, "no command"
 

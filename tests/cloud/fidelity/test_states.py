@@ -161,3 +161,38 @@ def test_a_machine_that_powers_itself_off(ec2, clock, hypervisor, settled, behav
 def test_closing_the_cloud_closes_the_hypervisor(cloud, hypervisor):
     cloud.close()
     assert hypervisor.closed
+
+
+def test_the_spot_market_gives_notice_and_then_ends_its_instance(cloud, ec2, clock, hypervisor, settled):
+    hypervisor.may_boot.set()
+    hypervisor.may_halt.set()
+    tags = [{"ResourceType": "instance", "Tags": [{"Key": "k", "Value": "v"}]}]
+    other = ec2.run(TagSpecifications=tags)["InstanceId"]
+    made = ec2.run(TagSpecifications=tags, InstanceMarketOptions={"MarketType": "spot"})["InstanceId"]
+    for one in (made, other):
+        settled(one)
+    clock.advance(SECONDS)
+    assert (ec2.state(made), ec2.state(other)) == ("running", "running")
+
+    def request() -> tuple[str, str]:
+        filters = [{"Name": "instance-id", "Values": [made]}]
+        [one] = ec2.client.describe_spot_instance_requests(Filters=filters)["SpotInstanceRequests"]
+        assert one["InstanceId"] == made
+        return one["State"], one["Status"]["Code"]
+
+    assert request() == ("active", "fulfilled")
+    assert cloud.fleet.reclaim("k", "w", 120) == []
+    assert cloud.fleet.reclaim("k", "v", 120) == [made]
+    document = cloud.fleet.get(made).launch.metadata["spot/instance-action"]
+    assert document == '{"action": "terminate", "time": "1970-01-12T13:48:45Z"}'
+    assert request() == ("active", "marked-for-termination")
+    clock.advance(119)
+    assert ec2.state(made) == "running"
+    clock.advance(1)
+    assert ec2.state(made) == "shutting-down"
+    settled(made)
+    clock.advance(SECONDS)
+    shown = ec2.show(made)
+    assert (shown["State"]["Name"], shown["StateReason"]["Code"]) == ("terminated", "Server.SpotInstanceTermination")
+    assert request() == ("closed", "instance-terminated-no-capacity")
+    assert ec2.state(other) == "running"

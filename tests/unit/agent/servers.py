@@ -170,6 +170,7 @@ class _Metadata(_Quiet):
         credentials = {"Code": "Success", "AccessKeyId": "ASIAROLE", "SecretAccessKey": "secret/+", "Token": "token=="}
         folder = "/latest/meta-data/iam/security-credentials/"
         bodies = {folder: "the-role", folder + "the-role": json.dumps(credentials)}
+        bodies |= {f"/latest/meta-data/{path}": json.dumps(notice) for path, notice in owner.notices.items()}
         body = bodies.get(self.path)
         self.answer(200 if body else 404, (body or "").encode())
 
@@ -232,3 +233,5 @@ class Metadata(Server):
         #: For GetParameters, and what it was asked for.
         self.parameters: dict[str, str] = {}
         self.batches: list[list[str]] = []
+        #: Paths below meta-data -> document.
+        self.notices: dict[str, dict[str, str]] = {}

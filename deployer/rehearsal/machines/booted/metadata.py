@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+
 from deployer.clock import Clock
 from deployer.rehearsal.machines.base import MachineLaunch
 from deployer.rehearsal.machines.booted.listeners import NamespaceServer, listen
@@ -28,7 +30,7 @@ class SharedMetadata:
         """From now on answer this machine. mac: of its interface, which cloud-init looks for in the metadata."""
         interface = {"mac": mac, "device-number": "0", "local-ipv4s": launch.address, "public-ipv4s": launch.address}
         inside = {f"network/interfaces/macs/{mac}/{name}": text for name, text in interface.items()}
-        documents = {**launch.metadata, "mac": mac, **inside}
+        documents = ChainMap({"mac": mac, **inside}, launch.metadata)
         self._machines[launch.address] = InstanceMetadata(documents, launch.user_data, self._clock)
 
     def remove(self, address: str) -> None:
