@@ -14,7 +14,7 @@ from deployer.events import Json
 #: AWS's codes for a launch beyond a vCPU quota. The first counts every running instance of a market, the other is what
 #: a spot request gets.
 VCPU_CODES = frozenset({"VcpuLimitExceeded", "MaxSpotInstanceCountExceeded"})
-_TITLES = ("MARKET", "TYPE", "ZONE", "CODE", "ANSWER")
+_TITLES = ("MARKET", "TYPE", "ZONE", "CODE", "REQUEST")
 
 
 @dataclass(frozen=True)
@@ -35,38 +35,39 @@ class Attempt:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """One row of the table. The code has a column of its own, so the answer does not repeat it."""
-        said = (self.message or self.outcome).partition(f"{self.aws_code}: ")[2] or self.message or self.outcome
-        request = f" (request {self.request_id})" if self.request_id else ""
-        return self.market, self.instance_type, self.zone or "-", self.aws_code or self.outcome, said + request
+        """One row of the table."""
+        code, request = self.aws_code or self.outcome, self.request_id or "-"
+        return self.market, self.instance_type, self.zone or "-", code, request
+
+    @property
+    def answer(self) -> str:
+        """What the table says below its rows, once for all rows of which it is true."""
+        return f"{self.aws_code or f'{self.instance_type} {self.outcome}'}: {self.message}"
 
 
 def refused(market: str, instance_type: str, zone: str, error: AwsError) -> Attempt:
-    """The attempt that ended with AWS's error."""
-    return Attempt(market, instance_type, zone, "refused", error.aws_code, error.message, error.request_id)
+    """The attempt that ended with AWS's error. Operation and code have their own places, so AWS's words go alone."""
+    said = error.message.removeprefix(f"{error.operation}: {error.aws_code}: ")
+    return Attempt(market, instance_type, zone, "refused", error.aws_code, said, error.request_id)
 
 
 def table(attempts: Sequence[Attempt]) -> str:
-    """Aligned columns; the last one, AWS's words, is as long as it is."""
+    """Aligned rows, then every different answer once: AWS says the same of each zone, at length."""
     rows = [_TITLES, *(attempt.cells for attempt in attempts)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES) - 1)]
-    lines = (
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]) for row in rows
-    )
-    return "\n".join(f"  {line}" for line in lines)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    answers = dict.fromkeys(attempt.answer for attempt in attempts if attempt.message)
+    return "\n".join(f"  {line}" for line in [*lines, *answers])
 
 
-def nothing_anywhere(
-    attempts: Sequence[Attempt], stack: str, region: str, stays: Sequence[str]
-) -> CapacityError | RefusedError:
-    """When no place was left to try. stays: ids of the instances that serve as before."""
+def nothing_anywhere(attempts: Sequence[Attempt], stack: str, region: str, left: str) -> CapacityError | RefusedError:
+    """When no place was left to try. left: what there is of the stack, in words."""
     if all(attempt.outcome == "skipped" for attempt in attempts):
         return RefusedError(
             f"no allowed instance type can be launched in {region}:\n{table(attempts)}",
             where="instance.type",
             hint="choose another instance.type or add instance.fallbacks",
         )
-    left = f"{', '.join(stays)} serves as before" if stays else "nothing that costs money was left"
     spot_only = all(attempt.market == "spot" for attempt in attempts)
     more = "set instance.market: spot-first, " if spot_only else ""
     return CapacityError(

@@ -9,6 +9,7 @@ from typing import Any
 from deployer.aws import errors, images, network
 from deployer.aws.network import Network
 from deployer.aws.resources import instance
+from deployer.aws.resources.instance import Instance
 from deployer.aws.tags import TagSet
 from deployer.aws.waiting import FRESH_SECONDS, not_seen_yet, retry_while
 from deployer.decide.types import Deployment
@@ -81,7 +82,7 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
         launched: list[Launched] = []
 
         def act() -> str:
-            launch_plan = _launch_plan(deployment, seen, facts, group, generation, stays=others)
+            launch_plan = _launch_plan(deployment, seen, facts, group, generation, _left(choice.others))
             try:
                 launched.append(launch(op, launch_plan, record))
             except DeployerError:
@@ -146,8 +147,7 @@ def _launch_plan(
     facts: dict[str, Any],
     group: str | None,
     generation: int,
-    *,
-    stays: tuple[str, ...],
+    left: str,
 ) -> Launch:
     spec, _ = ec2_parts(deployment)
     chosen_group = spec.network.security_group or group
@@ -160,5 +160,14 @@ def _launch_plan(
         group=chosen_group,
         image=facts["image"],
         generation=generation,
-        stays=stays,
+        left=left,
     )
+
+
+def _left(others: tuple[Instance, ...]) -> str:
+    """What there is when nothing can be launched."""
+    serving = [one.id for one in others if not one.interrupted]
+    taken = [one.id for one in others if one.interrupted]
+    said = [f"{', '.join(serving)} serves as before"] if serving else []
+    said += [f"{', '.join(taken)} runs until AWS takes it back"] if taken else []
+    return " and ".join(said) or "nothing that costs money was left"

@@ -31,7 +31,7 @@ _REFUSALS = frozenset({"capacity", "quota", "permission", "parameter", "throttle
 class Launch:
     """What every attempt shares. zones: instance type -> zones that offer it. group: the security group's id.
 
-    stays: ids of the instances that serve until the new one does.
+    left: what there is of the stack when nothing can be launched, in words.
     """
 
     deployment: Deployment
@@ -41,7 +41,7 @@ class Launch:
     group: str
     image: Image
     generation: int
-    stays: tuple[str, ...] = ()
+    left: str
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def launch(op: Operation, plan: Launch, record: Record) -> Launched:
         _tell(op, Attempt(place.market, place.instance_type, place.zone, "launched"))
         return launched
     op.write(replace(record, phase="no-capacity", intent=None))
-    raise nothing_anywhere(attempts, op.names.stack, op.names.region, plan.stays)
+    raise nothing_anywhere(attempts, op.names.stack, op.names.region, plan.left)
 
 
 def _ordered(op: Operation, plan: Launch, intent: Intent | None) -> Iterator[Place | Skipped]:

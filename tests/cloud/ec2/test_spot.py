@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from deployer.aws.tags import STACK
-
-PERMISSION = {"code": "UnauthorizedOperation", "status": 403, "times": 0}
 
 
 def step_of(operator: Any) -> Any:
@@ -53,9 +49,19 @@ def test_once_it_is_gone_up_makes_one(operator: Any, boto: Callable[..., Any]) -
     assert [one["InstanceId"] for one in operator.instances()] == [new]
 
 
-@pytest.mark.parametrize("answer", [PERMISSION])
-def test_who_may_not_look_at_spot_requests_sees_no_notice(operator: Any, answer: dict[str, Any]) -> None:
+def test_without_room_for_another_one_it_is_not_said_to_serve(operator: Any, refused: Callable[..., Any]) -> None:
     old = operator.up(market="spot").instance_id
     operator.cloud.fleet.reclaim(STACK, "demo", 1000.0)
-    operator.fault(service="ec2", operation="DescribeSpotInstanceRequests", **answer)
+    operator.fault(service="ec2", operation="RunInstances", code="InsufficientInstanceCapacity", times=0)
+    error = refused(lambda: operator.up(market="spot"))
+    assert error.exit_code == 4
+    assert f"{old} runs until AWS takes it back" in error.message
+    assert "instance.market: spot-first" in error.hint
+
+
+def test_who_may_not_look_at_spot_requests_sees_no_notice(operator: Any) -> None:
+    old = operator.up(market="spot").instance_id
+    operator.cloud.fleet.reclaim(STACK, "demo", 1000.0)
+    denied = {"code": "UnauthorizedOperation", "status": 403, "times": 0}
+    operator.fault(service="ec2", operation="DescribeSpotInstanceRequests", **denied)
     assert operator.up(market="spot").instance_id == old
