@@ -34,6 +34,17 @@ class Usage:
         self.busy = busy
 
 
+def _of_metrics(numbers: dict[str, str]) -> Usage:
+    totals = {name: float(value) for name, value in numbers.items() if name.endswith("_total")}
+    return Usage(totals, float(numbers["requests_processing"]) + float(numbers.get("requests_deferred", 0)) > 0)
+
+
+def _of_slots(slots: list[dict[str, Any]]) -> Usage:
+    """A slot's task has a number that is new with each request."""
+    totals = {"slot %s" % slot["id"]: float(slot.get("id_task", 0)) for slot in slots}
+    return Usage(totals, any(slot["is_processing"] for slot in slots))
+
+
 class Engine:
     """The engine's HTTP side, as a client on this machine sees it."""
 
@@ -77,15 +88,15 @@ class Engine:
             self._stop.pause(_POLL_SECONDS)
 
     def usage(self) -> Usage | None:
-        """What /metrics tells; None when the engine does not answer."""
+        """What /metrics tells, or /slots of an engine without it; None when the engine does not answer."""
         status, text = self._ask("/metrics", _USAGE_SECONDS)
-        numbers = dict(_METRIC.findall(text)) if status == 200 else {}
         try:
-            totals = {name: float(value) for name, value in numbers.items() if name.endswith("_total")}
-            waiting = float(numbers["requests_processing"]) + float(numbers.get("requests_deferred", 0))
-        except (KeyError, ValueError):
+            if status == 200:
+                return _of_metrics(dict(_METRIC.findall(text)))
+            status, text = self._ask("/slots", _USAGE_SECONDS) if status else (0, "")
+            return _of_slots(json.loads(text)) if status == 200 else None
+        except (KeyError, ValueError, TypeError):
             return None
-        return Usage(totals, waiting > 0)
 
     def _look(self, timeout: float) -> tuple[str, dict[str, Any] | None]:
         alias = self._config.alias

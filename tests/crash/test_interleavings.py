@@ -67,12 +67,12 @@ class Interleavings(RuleBasedStateMachine):
             made = Settings.from_env(environment(self.cloud.url, self.home / name))
             self.operators[name] = Operator(self.cloud, made, clock=clock)
 
-    @rule(who=WHO, context=CONTEXT, healthy=st.booleans())
-    def up(self, who: str, context: int, healthy: bool) -> None:
+    @rule(who=WHO, context=CONTEXT, healthy=st.booleans(), market=st.sampled_from(["on-demand", "spot"]))
+    def up(self, who: str, context: int, healthy: bool, market: str) -> None:
         one = self.operators[who]
         one.healthy = healthy
         with contextlib.suppress(DeployerError):
-            one.target(lock_wait_seconds=LEASE_SECONDS).up(one.deployment(context=context))
+            one.target(lock_wait_seconds=LEASE_SECONDS).up(one.deployment(context=context, market=market))
 
     @rule(who=WHO)
     def down(self, who: str) -> None:
@@ -108,8 +108,12 @@ class Interleavings(RuleBasedStateMachine):
         self.cloud.faults.clear()
 
     @precondition(lambda self: self.cloud.fleet.boxes())
-    @rule(how=st.sampled_from(["terminate", "stop"]))
+    @rule(how=st.sampled_from(["terminate", "stop", "notice", "reclaim"]))
     def interrupt(self, how: str) -> None:
+        """Somebody ends or stops an instance, or the spot market takes its own back: at once, or some time later."""
+        if how in ("notice", "reclaim"):
+            self.cloud.fleet.reclaim("deployer:stack", "demo", 0.0 if how == "reclaim" else 3600.0)
+            return
         ec2 = client_of(self.cloud.url, "ec2")
         ids = [box.id for box in self._ours()]
         if ids:

@@ -45,6 +45,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(200, {"status": "ok"})
         elif self.headers.get("Authorization") != "Bearer " + key:
             self.answer(401, {"error": {"message": "Invalid API Key"}})
+        elif self.path == "/metrics" and OPTIONS.get("no_metrics"):
+            self.answer(501, {"error": {"message": "This server does not support metrics endpoint."}})
+        elif self.path == "/slots":
+            self.answer(200, [{"id": 0, "is_processing": serving > 0, "id_task": asked}])
         elif self.path == "/metrics":
             told = {"prompt_tokens_total": asked, "tokens_predicted_total": 0, "requests_processing": serving}
             self.answer(200, "".join("llamacpp:%s %d\n" % pair for pair in told.items()))
@@ -76,8 +80,8 @@ def serving(**options: object) -> str:
     """An engine that serves.
 
     loading: answers 503 that often. ignored_terms: SIGTERMs it does not follow. hang: completions never come.
-    answers_after: seconds, of every completion but the first. die_on_request: log line before it exits 1 at a
-    completion. die_after: exit code after a completion. alias.
+    no_metrics: it was started without. answers_after: seconds, of every completion but the first. die_on_request: log
+    line before it exits 1 at a completion. die_after: exit code after a completion. alias.
     """
     return _SERVING.replace("__OPTIONS__", repr(options))
 

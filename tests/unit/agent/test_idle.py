@@ -83,8 +83,9 @@ def ask(box: Box) -> None:
     urllib.request.urlopen(request, timeout=10).read()
 
 
-def test_it_ends_after_the_last_request_and_says_so_before(idle_box: Box) -> None:
-    idle_box.program(serving(answers_after=1.0))
+@pytest.mark.parametrize("no_metrics", [False, True])
+def test_it_ends_after_the_last_request_and_says_so_before(idle_box: Box, *, no_metrics: bool) -> None:
+    idle_box.program(serving(answers_after=0.7, no_metrics=no_metrics))
     idle_box.start()
     idle_box.said("ready", "done")
     assert wait_until(lambda: said(idle_box))[0][1] == "stop deployer-idle.timer"

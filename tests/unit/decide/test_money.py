@@ -10,7 +10,11 @@ from deployer.decide.advice import Wish, advise, candidates, option_document, sp
 from deployer.decide.decide import plan_document, refuse_if_unfit
 from deployer.decide.money import speed_of, spent
 from deployer.errors import RefusedError
+from deployer.views.plan import plan_lines
+from deployer.views.table import Page
 from tests.unit.decide.helpers import decided, load
+
+_SAID = ("this stack", "tried first", "without spot capacity")
 
 
 def ranked(**wishes):
@@ -59,6 +63,20 @@ def test_27b_with_32k_one_slot_and_two_drafts_fits_g5_xlarge() -> None:
     assert document["money"]["prices"]["on-demand"] is None
     assert document["money"]["prices"]["reserved-1y"]["per_million_tokens"]["100%"] == 22.98
     assert speed_of(deployment).low < 47.89
+
+
+@pytest.mark.parametrize(
+    ("market", "labels"),
+    [
+        ("spot", ["spot (this stack)"]),
+        ("spot-first", ["on-demand (without spot capacity)", "spot (tried first)"]),
+        ("on-demand", ["on-demand (this stack)"]),
+    ],
+)
+def test_the_plan_says_which_prices_are_this_stacks(market: str, labels: list[str]) -> None:
+    document = plan_document(decided(instance__market=market), [], 0)
+    shown = "\n".join(plan_lines(document, Page(120, colour=False)))
+    assert [label for label in (f"{m} ({w})" for m in ("on-demand", "spot") for w in _SAID) if label in shown] == labels
 
 
 def test_spent_says_unknown_without_a_price() -> None:
