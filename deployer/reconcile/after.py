@@ -34,9 +34,9 @@ def settle(op: Operation, done: Converged) -> Record:
 
 def fall_back(op: Operation, done: Converged) -> Record:
     """The new one does not serve. With an older one there, only the new one goes; else it stays to be looked at."""
-    if not done.replaces:
+    if not done.serving:
         return op.write(replace(done.record, phase="failed"))
-    stays = done.replaces[-1]
+    stays = done.serving[-1]
     before = replace(done.before or done.record, attempt=done.record.attempt, intent=None, phase="ready")
     # First the record: an `up` that finds us dead here must not take the failed one for the one that serves.
     record = op.write(before.with_id("instance", stays))

@@ -34,6 +34,7 @@ from deployer.targets.base import Plan
 class Converged:
     """instance_id: the one that shall serve. replaces: older instances of ours, ended once it does.
 
+    serving: those of them that go on when it does not; AWS ends the others.
     old_groups: ids of our security groups that nothing needs then, old_programs: SSM parameters of agents' programs.
     before: the record as it was.
     """
@@ -42,6 +43,7 @@ class Converged:
     record: Record
     instance_id: str
     replaces: tuple[str, ...]
+    serving: tuple[str, ...]
     old_groups: tuple[str, ...]
     old_programs: dict[str, tuple[str, ...]]
     before: Record | None
@@ -106,7 +108,8 @@ def converge(op: Operation, deployment: Deployment) -> Converged:
     old_groups = tuple(s.name for s in plan.steps if s.kind == "security-group" and s.action == "delete")
     gone = {s.name for s in plan.steps if s.kind == "agent-program" and s.action == "delete"}
     old_programs = {one.name: tuple(one.parts) for one in observed.programs if one.name in gone}
-    return Converged(plan, record, record.ids["instance"], others, old_groups, old_programs, observed.record)
+    serving = tuple(one.id for one in choice.others if not one.interrupted)
+    return Converged(plan, record, record.ids["instance"], others, serving, old_groups, old_programs, observed.record)
 
 
 def _zones(op: Operation, spec: Ec2Stack, found: Network) -> dict[str, list[str]]:

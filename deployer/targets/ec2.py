@@ -124,9 +124,9 @@ class Ec2Target:
                 (self._verify or climb_ladder)(op, deployment, done.instance_id)
             except (BootstrapError, NotHealthyError) as error:
                 fall_back(op, done)
-                raise with_way_out(error, stack, done.instance_id, stays=not done.replaces) from error
+                raise with_way_out(error, stack, done.instance_id, stays=not done.serving) from error
             except (AwsError, RefusedError) as error:
-                if done.replaces and isinstance(as_shown(error), RefusedError):
+                if done.serving and isinstance(as_shown(error), RefusedError):
                     # Nobody may ask whether the new one serves: two that are billed are one too many.
                     with suppress(DeployerError):
                         fall_back(op, done)

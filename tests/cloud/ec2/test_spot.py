@@ -65,3 +65,17 @@ def test_who_may_not_look_at_spot_requests_sees_no_notice(operator: Any) -> None
     denied = {"code": "UnauthorizedOperation", "status": 403, "times": 0}
     operator.fault(service="ec2", operation="DescribeSpotInstanceRequests", **denied)
     assert operator.up(market="spot").instance_id == old
+
+
+def test_another_one_that_does_not_become_healthy_stays_to_be_looked_at(
+    operator: Any, refused: Callable[..., Any]
+) -> None:
+    old = operator.up(market="spot").instance_id
+    operator.cloud.fleet.reclaim(STACK, "demo", 1000.0)
+    operator.healthy = False
+    error = refused(lambda: operator.up(market="spot"))
+    [new] = {one["InstanceId"] for one in operator.instances()} - {old}
+    assert f"{new} is kept so that you can look" in error.hint
+    operator.healthy = True
+    assert operator.up(market="spot").instance_id == new
+    assert [one["InstanceId"] for one in operator.instances()] == [new]
