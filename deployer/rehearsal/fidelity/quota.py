@@ -1,4 +1,4 @@
-"""vCPU quotas: RunInstances beyond the bucket's limit is VcpuLimitExceeded (E9)."""
+"""vCPU quotas: RunInstances beyond the bucket's limit is refused, each market counted for itself (E9)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class QuotaRule:
             bucket = bucket_of(name)
             limit = self._world.options.vcpu_quota.get(bucket)
             facts = hardware.lookup(name)
-            if limit is not None and facts and self._used(bucket) + facts.vcpus > limit:
+            spot = call.form.get("InstanceMarketOptions.MarketType") == "spot"
+            if limit is not None and facts and self._used(bucket, spot=spot) + facts.vcpus > limit:
+                if spot:
+                    raise Refusal("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
                 raise Refusal(
                     "VcpuLimitExceeded",
                     f"You have requested more vCPU capacity than your current vCPU limit of {limit} allows for the "
@@ -40,10 +43,11 @@ class QuotaRule:
                 )
         return proceed(call)
 
-    def _used(self, bucket: str) -> int:
+    def _used(self, bucket: str, *, spot: bool) -> int:
         return sum(
             box.launch.vcpus
             for box in self._fleet.boxes()
             if box.state not in ("terminated", "shutting-down", "stopped")
             and bucket_of(box.instance.instance_type) == bucket
+            and (box.instance.lifecycle == "spot") == spot
         )

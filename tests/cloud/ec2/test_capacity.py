@@ -164,7 +164,6 @@ def test_a_vcpu_quota_is_told_with_its_name_code_and_value(
     operator: Any, refused: Callable[..., Any], code: str, bought: str, name: str, number: str
 ) -> None:
     operator.cloud.world.options = operator.cloud.world.options.changed({"vcpu_quota": {"G and VT": 2}})
-    operator.fault(**{**CAPACITY, "code": code})
     error = refused(lambda: operator.up(market=bought))
     told = error.as_dict()["error"]
     assert (error.exit_code, told["code"]) == (3, "quota")
