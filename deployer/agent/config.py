@@ -45,6 +45,8 @@ class Config:
         self.port = int(engine["port"])
         self.expects_gpu: bool = engine.get("expects_gpu")
         self.mtp: bool = engine.get("mtp")
+        #: first_boot, drafts and threads: what a tuning may change; left out, everything.
+        self.tune: dict[str, Any] = body.get("tune") or {}
         self.weights_dir = self.root + weights["dir"]
         self.weights_file = self.weights_dir + "/" + weights["file"]
         self.sha256: str | None = weights.get("sha256")

@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import threading
-from typing import Mapping
+from typing import Any, Mapping
 
 from . import failures
 from .config import Config
@@ -36,11 +36,24 @@ class EngineProcess:
         self._config = config
         #: Set once the runtime is known.
         self.command: list[str] = []
+        #: What was measured to be best here and is in `command`, None for what was decided beforehand.
+        self.choice: dict[str, Any] | None = None
+        #: Where it listens.
+        self.port = config.port
+        self._argv_words = len(config.argv)
         self._process: subprocess.Popen[bytes] | None = None
         self._log_from = 0
         # Another thread may close while this one is about to start again.
         self._lock = threading.Lock()
         self._closed = False
+
+    def choose(self, argv: list[str], port: int, choice: dict[str, Any] | None = None) -> None:
+        """Other arguments for the next start. port: the one in them. choice: what was measured, if they come of it."""
+        self.port = port
+        prefix = len(self.command) - self._argv_words
+        self.command = [*self.command[:prefix], *argv]
+        self._argv_words = len(argv)
+        self.choice = choice
 
     def start(self) -> int:
         """Start it; the pid. Raises AgentFailure port_taken, runtime_missing; Stopped after `close`."""
@@ -51,7 +64,7 @@ class EngineProcess:
 
     def _start(self) -> int:
         config = self._config
-        _need_port(config.host, config.port)
+        need_port(config.host, self.port)
         os.makedirs(os.path.dirname(config.engine_log), exist_ok=True)
         log = os.open(config.engine_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
         try:
@@ -88,7 +101,7 @@ class EngineProcess:
         if self._closed:
             raise Stopped
         if code is not None:
-            raise failures.explain(code, self.log, self._config.mtp)
+            raise failures.explain(code, self.log, "draft-mtp" in self.command or self._config.mtp)
 
     def stop(self) -> None:
         """End it in the way that llama-server needs."""
@@ -110,12 +123,13 @@ class EngineProcess:
         self.stop()
 
 
-def _need_port(host: str, port: int) -> None:
-    """Another program on our port would answer in the engine's place."""
+def need_port(host: str, port: int) -> int:
+    """Another program on our port would answer in the engine's place. port 0: any free one. The port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
+            return int(probe.getsockname()[1])
         except OSError as error:
             raise AgentFailure("engine", "port_taken", "%s:%d: %s" % (host, port, error)) from None

@@ -1,4 +1,4 @@
-"""The whole course of one run: boot; driver, runtime, image beside the weights; engine, ready, then watching it."""
+"""The whole course of one run: boot; driver, runtime, image beside the weights; tuning; engine, ready, watching it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .protocol import AgentFailure
 from .readiness import Engine
 from .stop import Stop, Stopped
 from .supervisor import supervise
+from .tuner import Tuner
 
 _POLL_SECONDS = 0.1
 #: How long the work may take to put its things down after a stop; whatever it was, a later run can go on from it.
@@ -98,6 +99,8 @@ class Agent:
         # The download takes longest and needs nothing of the others.
         self._together(self._prepare, lambda: self._run("weights", weights.obtain))
         engine = Engine(config, self._key, process, stop)
+        tuner = Tuner(config, self._console, self._key, process, stop)
+        tuner.begin()
         with Phase(self._console, "engine") as phase:
             phase.result(pid=process.start())
             engine.wait_loaded(phase)
@@ -106,7 +109,7 @@ class Agent:
         if config.idle_s:
             self._beside(lambda: idle.watch(config, self._console, engine, stop))
         try:
-            supervise(self._console, process, engine, stop, 2 * config.retry_s)
+            supervise(self._console, process, engine, tuner, stop, 2 * config.retry_s)
         except AgentFailure as failure:
             self._console.fail(failure)
             raise

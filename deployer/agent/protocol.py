@@ -11,8 +11,9 @@ from typing import Any, Dict, List, Optional
 CONSOLE_PREFIX = "deployer-agent: "
 PROTOCOL_VERSION = 1
 
-#: In order; `weights` runs at the same time as `driver`, `runtime` and `image`.
-PHASES = ("boot", "driver", "runtime", "image", "weights", "engine", "ready")
+#: In order; `weights` runs at the same time as `driver`, `runtime` and `image`. `tuning` only where it is asked for,
+#: also after `ready`: its `done` or `skipped` line carries the report (see tuning.as_json) as detail.
+PHASES = ("boot", "driver", "runtime", "image", "weights", "tuning", "engine", "ready")
 
 #: Told at any time after ready. idle: `progress` when nobody has asked anything for a while, `detail.ends_at` says
 #: when the instance ends itself unless somebody does; `done` when somebody did.

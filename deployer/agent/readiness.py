@@ -18,6 +18,7 @@ _POLL_SECONDS = 0.25
 #: Enough tokens for a few accepted drafts, few enough for a slow CPU.
 _TOKENS = 32
 _TIMINGS = ("predicted_per_second", "prompt_per_second", "predicted_n", "draft_n", "draft_n_accepted")
+_UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 _DEVICE = re.compile(r"using device (\w+) \(([^)]*)\)|loaded (\w+) backend")
 
 
@@ -51,7 +52,7 @@ class Engine:
     def __init__(self, config: Config, key: str, process: EngineProcess, stop: Stop) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.host, config.host)  # noqa: S104
         scheme = "https" if config.tls_certificate else "http"
-        self._base = "%s://%s:%d" % (scheme, "[%s]" % host if ":" in host else host, config.port)
+        self._base = "%s://%s:" % (scheme, "[%s]" % host if ":" in host else host)
         self._headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
         self._config = config
         self._process = process
@@ -103,39 +104,58 @@ class Engine:
         status, seen = self._ask("/v1/models", 10)
         if status != 200:
             return "/v1/models: " + seen, None
-        question = {
-            "model": alias,
-            "messages": [{"role": "user", "content": "Say hello."}],
-            "max_tokens": _TOKENS,
-            "stream": False,
-        }
         try:
             names = [entry["id"] for entry in json.loads(seen)["data"]]
-            if alias not in names:
-                return "/v1/models lists %s, not %s" % (", ".join(names) or "nothing", alias), None
-            status, seen = self._ask("/v1/chat/completions", timeout, json.dumps(question).encode())
-            if status != 200:
-                return "/v1/chat/completions: " + seen, None
-            body = json.loads(seen)
-            message = body["choices"][0]["message"]
-            timings = body.get("timings") or {}
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            return "the answer cannot be read: %s %s" % (type(error).__name__, error), None
-        if not (message.get("content") or message.get("reasoning_content")):
-            return "the completion is empty", None
+        except _UNREADABLE as error:
+            return _unreadable(error), None
+        if alias not in names:
+            return "/v1/models lists %s, not %s" % (", ".join(names) or "nothing", alias), None
+        seen, text, timings = self.complete("Say hello.", {"max_tokens": _TOKENS}, timeout)
+        if not text:
+            return seen, None
         detail: dict[str, Any] = {name: timings[name] for name in _TIMINGS if name in timings}
         found = _DEVICE.findall("\n".join(self._process.log))
         detail["devices"] = sorted({" ".join(filter(None, match)) for match in found})
+        if self._process.choice:
+            detail["tuned"] = self._process.choice
         return "answered", detail
+
+    def complete(self, question: str, how: dict[str, Any], timeout: float) -> tuple[str, str, dict[str, Any]]:
+        """(what was seen, the answer's text or nothing, the engine's timings). how: more of the request."""
+        request = {
+            "model": self._config.alias,
+            "messages": [{"role": "user", "content": question}],
+            "stream": False,
+            **how,
+        }
+        status, seen = self._ask("/v1/chat/completions", timeout, json.dumps(request).encode())
+        if status != 200:
+            return "/v1/chat/completions: " + seen, "", {}
+        try:
+            body = json.loads(seen)
+            message = body["choices"][0]["message"]
+            text = (message.get("reasoning_content") or "") + (message.get("content") or "")
+            return "answered" if text else "the completion is empty", text, body.get("timings") or {}
+        except _UNREADABLE as error:
+            return _unreadable(error), "", {}
 
     def _ask(self, path: str, timeout: float, data: bytes | None = None) -> tuple[int, str]:
         """(status, body or what went wrong); status 0 without an answer."""
         try:
             trusted = self._config.tls_certificate
             status, body = call(
-                self._base + path, timeout, headers=self._headers, data=data, direct=True, trusted=trusted
+                self._base + str(self._process.port) + path,
+                timeout,
+                headers=self._headers,
+                data=data,
+                direct=True,
+                trusted=trusted,
             )
         except NETWORK_ERRORS as error:
             return 0, clean(str(error)) or type(error).__name__
         text = body.decode("utf-8", "replace")
         return status, text if status == 200 else "HTTP %d %s" % (status, clean(text))
+
+
+def _unreadable(error: Exception) -> str:
+    return "the answer cannot be read: %s %s" % (type(error).__name__, error)

@@ -9,6 +9,7 @@ from .engine import EngineProcess
 from .protocol import AgentFailure
 from .readiness import Engine
 from .stop import Stop
+from .tuner import Tuner
 
 MAX_CRASHES = 5
 WINDOW_SECONDS = 600.0
@@ -16,14 +17,16 @@ MAX_PAUSE_SECONDS = 30.0
 _POLL_SECONDS = 0.2
 
 
-def supervise(console: Console, process: EngineProcess, engine: Engine, stop: Stop, first_pause: float) -> None:
-    """Never returns. first_pause: seconds before the second start.
+def supervise(
+    console: Console, process: EngineProcess, engine: Engine, tuner: Tuner, stop: Stop, first_pause: float
+) -> None:
+    """Never returns. Tunes when somebody asks. first_pause: seconds before the second start.
 
     Raises Stopped, or AgentFailure when it failed MAX_CRASHES times within WINDOW_SECONDS.
     """
     crashes: list[float] = []
     while True:
-        failure = _watch(process, stop)
+        failure = _watch(process, tuner, stop) or _start_again(console, process, engine)
         while failure is not None:
             now = time.monotonic()
             crashes = [then for then in crashes if now - then < WINDOW_SECONDS] + [now]
@@ -35,8 +38,13 @@ def supervise(console: Console, process: EngineProcess, engine: Engine, stop: St
             failure = _start_again(console, process, engine)
 
 
-def _watch(process: EngineProcess, stop: Stop) -> AgentFailure | None:
+def _watch(process: EngineProcess, tuner: Tuner, stop: Stop) -> AgentFailure | None:
+    """Why it ended; None after a tuning, which leaves it stopped."""
     while True:
+        request = tuner.asked()
+        if request is not None:
+            tuner.tune(request)
+            return None
         try:
             process.need_alive()
         except AgentFailure as failure:

@@ -33,6 +33,7 @@ COMMANDS = {
     "ssh": Lazy("deployer.cli.ssh:ssh", "Log in to a stack's machine.", _DAILY),
     "exec": Lazy("deployer.cli.exec:exec_command", "Run a command on a stack's machine.", _DAILY),
     "extend": Lazy("deployer.cli.extend:extend", "Let a stack with a time to live run longer.", _DAILY),
+    "tune": Lazy("deployer.cli.tune:tune", "Measure MTP on a stack's machine and keep the fastest.", _DAILY),
     "sweep": Lazy("deployer.cli.sweep:sweep", "Find and delete what no stack looks after any more.", _DAILY),
     "advise": Lazy("deployer.cli.advise:advise", "Which machine for which model, at what price.", _SPECS),
     "init": Lazy("deployer.cli.init:init", "Write a starter spec and the schema for the editor.", _SPECS),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from deployer.access.host_keys import from_console
 from deployer.agent.protocol import FAILURE_HINTS, NOTICES
+from deployer.engine.tuned import TuneReport, parse_report
 from deployer.errors import AwsError, BootstrapError, NotHealthyError
 from deployer.events import Emit, Event, Json
 from deployer.health.base import Observation
@@ -21,18 +22,21 @@ BASE_SECONDS = 900.0
 DOWNLOAD_FLOOR = 20e6
 #: Bytes a second for reading the weights from the volume: gp3's baseline is 125 MiB/s.
 LOAD_FLOOR = 100e6
+#: What a tuning may take: agent.tuner.BUDGET_SECONDS, and the candidate that was begun last.
+TUNING_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
 class AgentFacts:
     """What the agent told so far. host_keys: `type base64`. ready: the `detail` of its `ready done` line.
 
-    certificate: PEM of the endpoint, None without TLS.
+    certificate: PEM of the endpoint, None without TLS. tuning: the last report since the agent began to be read.
     """
 
     host_keys: tuple[str, ...] = ()
     ready: Mapping[str, Json] = field(default_factory=dict)
     certificate: str | None = None
+    tuning: TuneReport | None = None
 
 
 class AgentPhases:
@@ -56,6 +60,7 @@ class AgentPhases:
         self._download_seconds = weights_bytes / DOWNLOAD_FLOOR
         self._looked = False
         self._ready = False
+        self._tuned = False
         self._failure: AgentLine | None = None
         self._taken: str | None = None
         self.facts = AgentFacts()
@@ -63,7 +68,13 @@ class AgentPhases:
     @property
     def deadline_seconds(self) -> float:
         """Base, plus the download at the expected or the slower measured rate, plus reading the weights."""
-        return BASE_SECONDS + self._download_seconds + self._weights_bytes / LOAD_FLOOR
+        tuning = TUNING_SECONDS if self._tuned else 0.0
+        return BASE_SECONDS + self._download_seconds + self._weights_bytes / LOAD_FLOOR + tuning
+
+    @property
+    def tuning(self) -> bool:
+        """Is the machine measuring itself?"""
+        return "tuning" in self._active
 
     def check(self) -> Observation:
         try:
@@ -102,6 +113,10 @@ class AgentPhases:
                 self.facts = replace(self.facts, ready=line.detail)
             case "engine", "restarting":
                 self._ready = False
+            case "tuning", "start":
+                self._ready, self._tuned = False, True
+            case "tuning", "done" | "skipped":
+                self.facts = replace(self.facts, tuning=parse_report(line.detail))
             case "weights", "start":
                 self._download_started = line.ts
             case "weights", "progress":

@@ -66,6 +66,7 @@ class Record:
     ttl, idle: as the spec said when the instance was launched. tag_keys: the user's tags that may be on what exists.
     keep_until: before that the instance does not end itself because nobody asks anything.
     unsure: kinds of which an `up` that did not end well has begun to make one, so that it may show late.
+    tuned: a MeasuredChoice, what the instance in use runs with instead of what was decided beforehand.
     unsettled_at: when an `up` that did not end well last wrote this: what it made may not show yet. 0 once ready.
     """
 
@@ -91,6 +92,7 @@ class Record:
     endpoint: EndpointFacts = EndpointFacts()
     access: AccessFacts = AccessFacts()
     holder: str = ""
+    tuned: Mapping[str, Any] | None = None
 
     def with_id(self, kind: str, value: str) -> Record:
         """The same with one more id."""

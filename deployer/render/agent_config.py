@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deployer.agent.protocol import PROTOCOL_VERSION
+from deployer.agent.tuning import DRAFTS
 from deployer.decide.types import BoxPaths, Deployment, WeightSource
 from deployer.events import Json
 from deployer.spec.models import Ec2Stack
@@ -65,6 +66,8 @@ def agent_config(deployment: Deployment, facts: LaunchFacts) -> dict[str, Json]:
             "mtp": engine.mtp.enabled,
             **(_tls(paths) if tls_of(spec.endpoint) else {}),
         },
+        # Only what is not the agent's own default, so that an instance is not another for a key that says nothing.
+        **({"tune": tune} if (tune := _tune(deployment)) else {}),
         "api_key": {"parameter": facts.api_key_parameter, "file": paths.api_key_file},
         "weights": {
             "dir": paths.weights_dir,
@@ -87,6 +90,25 @@ def idle_seconds(deployment: Deployment) -> float | None:
     """Without a request for so long the instance ends itself; None: never."""
     idle = deployment.spec.lifetime.idle if isinstance(deployment.spec, Ec2Stack) else None
     return None if idle is None else float(parse_duration_seconds(idle))
+
+
+def _tune(deployment: Deployment) -> dict[str, Json]:
+    """What a tuning on the machine may change; the spec's own settings stand before every measurement."""
+    spec = deployment.spec.engine
+    limits: dict[str, Json] = {"first_boot": True} if spec.tune == "on-first-boot" else {}
+    mtp = spec.mtp
+    drafting = [mtp.draft_n_max] if mtp.draft_n_max else [*DRAFTS[1:]]
+    if mtp.mode == "off" or deployment.weights.mtp_head is False:
+        limits["drafts"] = [0]
+    elif mtp.mode == "on":
+        limits["drafts"] = [*drafting]
+    elif mtp.draft_n_max:
+        limits["drafts"] = [0, *drafting]
+    if spec.threads != "auto":
+        limits["threads"] = False
+    if mtp.draft_p_min is not None:
+        limits["p_min"] = mtp.draft_p_min
+    return limits
 
 
 def _tls(paths: BoxPaths) -> dict[str, Json]:

@@ -176,6 +176,13 @@ class EngineSpec(Strict):
         BeforeValidator(_mtp_shorthand, json_schema_input_type=OnOff | MtpSpec),
         Field(description="Multi-token prediction: auto, on, off, or a mapping with mode and draft settings."),
     ] = MtpSpec()
+    tune: Annotated[
+        Literal["off", "on-first-boot"],
+        Field(
+            description="`on-first-boot`: before it is ready, the machine measures MTP and thread counts and keeps "
+            "the fastest; needs mtp auto."
+        ),
+    ] = "off"
     extra_args: Annotated[
         list[Text],
         Field(description="More llama-server arguments, one word an entry; those deployer sets are refused."),

@@ -143,6 +143,10 @@ def _engine(facts: _Facts) -> None:
     if facts.get("engine", "flash_attention") == "off" and cache_type not in _UNQUANTISED | {None}:
         message = f"{cache_type} needs flash attention; write flash_attention: on (or auto), or cache_type_v: f16"
         facts.refuse(("engine", "cache_type_v"), message)
+    mode = facts.get("engine", "mtp", "mode")
+    if facts.get("engine", "tune") == "on-first-boot" and mode in ("on", "off"):
+        message = f"measures whether MTP pays, but engine.mtp is {mode} already; write mtp: auto, or tune: off"
+        facts.refuse(("engine", "tune"), message)
     arguments = facts.get("engine", "extra_args")
     if isinstance(arguments, list) and arguments:
         for problem in check_extra_args(arguments, dialect()):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from deployer.targets.ec2_access import Access
     from deployer.targets.logs import Logs
     from deployer.targets.rotation import Rotated
+    from deployer.targets.tuning import Tuned
 
 #: Asks whether what `converge` brought up serves; raises when it does not.
 Verify = Callable[["Operation", Deployment, str], None]
@@ -182,6 +183,13 @@ class Ec2Target:
 
         with _for_people(), self._operation(stack, "key rotate") as op:
             return rotate(op)
+
+    def tune(self, stack: str, *, measure_only: bool) -> Tuned:
+        """MTP and threads as measured on the instance. Raises RefusedError before any change when it is not up."""
+        from deployer.targets.ec2_tuning import tune_stack
+
+        with _for_people(), self._operation(stack, "tune") as op:
+            return tune_stack(op, measure_only=measure_only)
 
     def extend(self, stack: str, *, by: float | None, until: float | None) -> Extended:
         """A later end: by seconds, or until a time. Raises RefusedError when it has none or that is no later."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from deployer.access.secrets import new_api_key
 from deployer.decide.types import BoxPaths
@@ -21,7 +22,8 @@ _NAME = re.compile(r"[a-z]([a-z0-9-]{0,30}[a-z0-9])?")
 class LocalRecord:
     """What `up` wrote down. pid and start name the agent's process (see agent.processes.start_mark).
 
-    config_digest: of agent.json. created_at: seconds since the epoch.
+    config_digest: of agent.json. tuned: a MeasuredChoice.
+    created_at: seconds since the epoch.
     """
 
     stack: str
@@ -34,6 +36,7 @@ class LocalRecord:
     alias: str
     pid: int | None = None
     start: str | None = None
+    tuned: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

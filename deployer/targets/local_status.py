@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from deployer.events import Json
 from deployer.health.console import AgentLine, ConsoleReader
+from deployer.health.phases import latest
 from deployer.targets.base import StackStatus
 from deployer.targets.local_agent import engine_running, running
 from deployer.targets.local_state import StackFolder
 
 
 def status_of(folder: StackFolder) -> StackStatus:
-    """phase: `ready`, `starting`, `failed` or `stopped`."""
+    """phase: `ready`, `starting`, `tuning`, `failed` or `stopped`."""
     record = folder.record()
     agent, engine = running(folder), engine_running(folder)
     lines = ConsoleReader().read(folder.console_text())
@@ -19,6 +20,7 @@ def status_of(folder: StackFolder) -> StackStatus:
         "agent_pid": agent.pid if agent else None,
         "engine_pid": engine.pid if engine else None,
         "spec_digest": record.spec_digest if record else None,
+        "tuned": record.tuned if record else None,
         "phases": _phases(lines),
         "files": folder.files(),
     }
@@ -36,11 +38,13 @@ def status_of(folder: StackFolder) -> StackStatus:
 
 
 def _phase(lines: list[AgentLine], *, running: bool) -> str:
-    last: dict[str, str] = {line.phase: line.state for line in lines}
+    last: dict[str, str] = {line.phase: line.state for line in latest(lines)}
     if "failed" in last.values():
         return "failed"
     if not running:
         return "stopped"
+    if last.get("tuning") in ("start", "progress"):
+        return "tuning"
     restarting = last.get("engine") == "restarting"
     return "ready" if last.get("ready") == "done" and not restarting else "starting"
 

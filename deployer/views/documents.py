@@ -69,7 +69,7 @@ def _sandbox_started(fields: Mapping[str, Json]) -> str:
 
 
 def _lines(document: Event, page: Page) -> list[str]:
-    from deployer.views import advice, images, plan, stacks
+    from deployer.views import advice, images, plan, stacks, tuning
 
     match document.name:
         case "advice":
@@ -90,6 +90,8 @@ def _lines(document: Event, page: Page) -> list[str]:
             return stacks.orphans_lines(document.fields, page)
         case "stacks":
             return stacks.stacks_lines(document.fields, page)
+        case "tuned":
+            return tuning.tuned_lines(document.fields, page)
         case "status":
             return stacks.status_lines(document.fields, page)
         case "sandbox.status":

@@ -7,6 +7,8 @@ _SERVING = r"""
 import http.server, json, os, signal, sys, threading, time
 OPTIONS = __OPTIONS__
 args = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+if "--spec-type" in args and "no_head" in OPTIONS:
+    sys.exit("context type MTP requested but model doesn't contain MTP layers")
 key = open(args["--api-key-file"]).read().strip()
 open(args["-m"], "rb").read(4)
 print("environment " + json.dumps(sorted(os.environ)), flush=True)
@@ -67,7 +69,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             print(OPTIONS["die_on_request"], flush=True)
             os._exit(1)
         timings = {"predicted_per_second": 47.9, "draft_n": 26, "draft_n_accepted": 21}
-        self.answer(200, {"choices": [{"message": {"content": "hello"}}], "timings": timings})
+        drafts = int(args.get("--spec-draft-n-max", 0))
+        if "speeds" in OPTIONS:
+            speed, accepted = OPTIONS["speeds"][drafts]
+            timings = {"predicted_per_second": speed, "predicted_n": 48, "draft_n": 100 * bool(drafts)}
+            timings["draft_n_accepted"] = accepted
+        said = OPTIONS.get("said", {}).get(drafts, "hello")
+        self.answer(200, {"choices": [{"message": {"content": said}}], "timings": timings})
         if OPTIONS.get("die_after"):
             print("terminating", flush=True)
             threading.Timer(0.05, lambda: os._exit(OPTIONS["die_after"])).start()
@@ -82,6 +90,7 @@ def serving(**options: object) -> str:
     loading: answers 503 that often. ignored_terms: SIGTERMs it does not follow. hang: completions never come.
     no_metrics: it was started without. answers_after: seconds, of every completion but the first. die_on_request: log
     line before it exits 1 at a completion. die_after: exit code after a completion. alias.
+    speeds: drafts -> (tokens/s, accepted of 100 drafts). said: drafts -> the answer. no_head: MTP ends it at start.
     """
     return _SERVING.replace("__OPTIONS__", repr(options))
 
