@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deployer.decide.decide import decide, plan_document, refuse_if_unfit
+from deployer.decide.measured import with_measured
 from deployer.decide.types import Deployment
+from deployer.engine.tuned import parse_choice
 from deployer.events import Emit, Event, Json
 from deployer.settings import Settings
 from deployer.spec.load import load_spec
@@ -48,7 +50,11 @@ def plan_of(deployment: Deployment, settings: Settings, emit: Emit, *, offline: 
     deployment = target.resolved(deployment)
     steps = target.plan(deployment).steps
     seen = target.preflight(deployment)
-    return plan_document(deployment, steps, _user_data_bytes(deployment), prices=seen.prices, preflight=seen.checks)
+    size = _user_data_bytes(deployment)
+    if choice := parse_choice(seen.tuned):
+        stays = any(step.kind in ("instance", "agent") and step.action in ("keep", "update") for step in steps)
+        deployment = with_measured(deployment, choice, stays=stays)
+    return plan_document(deployment, steps, size, prices=seen.prices, preflight=seen.checks)
 
 
 def rendered_files(deployment: Deployment) -> dict[str, str]:

@@ -19,7 +19,7 @@ from deployer.engine.mtp import MtpVerdict, choose_mtp
 from deployer.errors import RefusedError
 from deployer.settings import Settings
 from deployer.spec.load import LoadedSpec
-from deployer.spec.models import Ec2Stack
+from deployer.spec.models import Ec2Stack, EngineSpec
 from deployer.spec.network import tls_of
 
 __all__ = ["KnownFile", "decide", "plan_document", "refuse_if_unfit"]
@@ -82,7 +82,7 @@ def decide(
         threads_why,
         engine.describe_cache_types(spec.engine),
         attention_why,
-        *_mtp_decisions(verdict),
+        *_mtp_decisions(spec.engine, verdict),
         fit_why,
         *caches_why,
         host_why,
@@ -211,10 +211,13 @@ def _mtp(loaded: LoadedSpec, hardware: Hardware, model: ModelChoice, language: D
     return verdict
 
 
-def _mtp_decisions(verdict: MtpVerdict) -> list[Decision]:
+def _mtp_decisions(spec: EngineSpec, verdict: MtpVerdict) -> list[Decision]:
     choice: MtpChoice = verdict.choice
     value = f"on, n={choice.draft_n_max}, p_min={choice.draft_p_min:g}" if choice.enabled else "off"
     decisions = [Decision("mtp", value, verdict.reason, verdict.source, verdict.alternative)]
+    if spec.tune == "on-first-boot":
+        reason = "the machine measures MTP and thread counts before it is ready and keeps the fastest"
+        decisions.append(Decision("tune", spec.tune, reason, "spec", "engine.tune: off"))
     if verdict.unverified:
         reason = "warning: nobody has said whether this GGUF has an MTP head; without one the engine ends at start"
         decisions.append(Decision("mtp_head", "unknown", reason, "rule: never guess", "model.mtp_head: true or false"))

@@ -9,13 +9,13 @@ from deployer.health.completion import Completion
 
 
 class DraftsAccepted:
-    """enabled: MTP is on in the deployment. completion: what the completion rung got."""
+    """enabled: is MTP on, as decided or as measured? completion: what the completion rung got."""
 
     name = "mtp"
     deadline_seconds = 0.0
     decides = False
 
-    def __init__(self, enabled: bool, completion: Callable[[], Completion | None]) -> None:
+    def __init__(self, enabled: Callable[[], bool], completion: Callable[[], Completion | None]) -> None:
         self._enabled = enabled
         self._completion = completion
 
@@ -24,7 +24,7 @@ class DraftsAccepted:
         drafted = (seen.draft_n if seen else None) or 0
         accepted = (seen.draft_n_accepted if seen else None) or 0
         share = f"{accepted} of {drafted} drafted tokens accepted"
-        match self._enabled, drafted, accepted:
+        match self._enabled(), drafted, accepted:
             case False, 0, _:
                 return Observation("skipped", "MTP is off")
             case False, _, _:

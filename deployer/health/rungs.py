@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from deployer.decide.money import predicted_band
 from deployer.decide.types import Deployment
+from deployer.engine.tuned import parse_choice
 from deployer.events import Emit
 from deployer.health.accelerator import AcceleratorUsed
 from deployer.health.agent import AgentPhases
@@ -52,6 +53,10 @@ def rungs_for(
     def certificate() -> str | None:
         return agent.facts.certificate if tls_of(deployment.spec.endpoint) else None
 
+    def drafting() -> bool:
+        choice = parse_choice(agent.facts.ready.get("tuned"))
+        return engine.mtp.enabled if choice is None else choice.drafts > 0
+
     port = PortAnswers(lambda: open_endpoint(agent), certificate)
     client = EngineClient(port.base_url, api_key, certificate=certificate)
     completion = RealCompletion(client, emit, alias=engine.alias)
@@ -63,7 +68,7 @@ def rungs_for(
         ModelListed(client, engine.alias, engine.context),
         completion,
         AcceleratorUsed(engine.build.name == "cuda", lambda: agent.facts.ready),
-        DraftsAccepted(engine.mtp.enabled, lambda: completion.result),
+        DraftsAccepted(drafting, lambda: completion.result),
         Speed(lambda: completion.result, expected_speed or predicted_band(deployment)),
     )
     return Rungs(probes, agent, port, completion)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from deployer.aws.resources import agent_program, instance, security_group
 from deployer.aws.waiting import retry_while, still_used
@@ -18,8 +19,11 @@ from deployer.targets.base import Step
 GROUP_DEADLINE_SECONDS = 180.0
 
 
-def settle(op: Operation, done: Converged) -> Record:
-    """The new one serves: end what it replaces, and say `ready` in the record."""
+def settle(op: Operation, done: Converged, tuned: Mapping[str, Any] | None) -> Record:
+    """The new one serves: end what it replaces, and say `ready` in the record.
+
+    tuned: the measured choice it runs with.
+    """
     end_instances(op, done.replaces, "replaced by a healthy one")
     for group in done.old_groups:
         step = Step("delete", "security-group", group, "nothing uses it any more")
@@ -27,9 +31,9 @@ def settle(op: Operation, done: Converged) -> Record:
     for name, parts in done.old_programs.items():
         step = Step("delete", "agent-program", name, "no instance needs it any more")
         steps.run(step, lambda parts=parts: agent_program.delete(op.aws, parts), clock=op.clock, emit=op.emit)  # type: ignore[misc]
-    if done.record.phase == "ready":
+    if done.record.phase == "ready" and done.record.tuned == tuned:
         return done.record
-    return op.write(replace(done.record, phase="ready"))
+    return op.write(replace(done.record, phase="ready", tuned=tuned))
 
 
 def fall_back(op: Operation, done: Converged) -> Record:

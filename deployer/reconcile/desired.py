@@ -119,6 +119,10 @@ def launch_digest(deployment: Deployment, public_key: str | None) -> str:
         expires_at=None,
         ssm_endpoint=partitions.endpoint(partition, "ssm", spec.region),
     )
+    config: dict[str, Any] = agent_config(deployment, facts)
+    # Of use on a first boot only: no reason for another instance.
+    limits = {name: limit for name, limit in config.pop("tune", {}).items() if name != "first_boot"}
+    config.update({"tune": limits} if limits else {})
     launch: dict[str, Any] = {
         "instance": spec.instance.model_dump(mode="json", exclude={"fallbacks", "market"}),
         "ttl": spec.lifetime.ttl,
@@ -126,6 +130,6 @@ def launch_digest(deployment: Deployment, public_key: str | None) -> str:
         "root_volume_gib": deployment.root_volume_gib,
         "metadata_hops": metadata_hops(deployment),
         "public_key": public_key,
-        "agent": agent_config(deployment, facts),
+        "agent": config,
     }
     return hashlib.sha256(json.dumps(launch, sort_keys=True).encode()).hexdigest()[:16]

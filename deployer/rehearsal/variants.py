@@ -11,11 +11,14 @@ from deployer.rehearsal.tiny_model import Variant
 # `35B-A3B`: so many parameters, so many of them active. Only mixtures of experts are named so.
 _ACTIVE_PARAMETERS = re.compile(r"\d+b-a\d+(\.\d+)?b", re.IGNORECASE)
 
+# `accept90` in the name of a repository, a folder or a file: so many percent of the drafts are right.
+_ACCEPTANCE = re.compile(r"accept(100|\d{1,2})(?!\d)")
+
 
 def variant_for(location: str, file: str, *, accept: float = Variant.accept, padding_mib: int = 0) -> Variant:
     """The stand-in for `file` at `location` (a hub repository `ORG/REPO`, or the folder of a URL).
 
-    The catalogue decides; a file it does not know is judged by its names.
+    The catalogue decides; a file it does not know is judged by its names, which may say `accept90`.
     """
     known = _in_catalogue(location, file)
     names = f"{location}/{file}"
@@ -27,7 +30,7 @@ def variant_for(location: str, file: str, *, accept: float = Variant.accept, pad
     return Variant(
         architecture="qwen35moe" if moe else "qwen35",
         head="present" if (_says_mtp(names) if head is None else head) else "absent",
-        accept=accept,
+        accept=int(said.group(1)) / 100 if (said := _ACCEPTANCE.search(names)) else accept,
         padding_mib=padding_mib,
     )
 

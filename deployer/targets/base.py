@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from deployer.decide.types import Deployment
 from deployer.events import Json
@@ -85,10 +85,12 @@ class StackStatus:
 
 @dataclass(frozen=True)
 class Preflight:
-    """What a target can tell before anything is paid for: its own prices, and what stands in the way."""
+    """What a target can tell before anything is paid for: its own prices, what stands in the way, and what the
+    stack's machine measured of itself (a MeasuredChoice)."""
 
     prices: tuple[Price, ...] = ()
     checks: tuple[Check, ...] = ()
+    tuned: Mapping[str, Any] | None = None
 
 
 class Target(Protocol):

@@ -26,6 +26,7 @@ from deployer.targets.base import DownResult, Plan, Preflight, StackStatus, UpRe
 if TYPE_CHECKING:
     from deployer.aws.session import Aws
     from deployer.catalog.prices import Price
+    from deployer.health.agent import AgentFacts
     from deployer.reconcile.census import Holdings
     from deployer.reconcile.extension import Extended
     from deployer.reconcile.operation import Operation
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from deployer.targets.rotation import Rotated
     from deployer.targets.tuning import Tuned
 
-#: Asks whether what `converge` brought up serves; raises when it does not.
-Verify = Callable[["Operation", Deployment, str], None]
+#: Asks whether what `converge` brought up serves, and what its agent told; raises when it does not.
+Verify = Callable[["Operation", Deployment, str], "AgentFacts | None"]
 
 
 def offline_plan(deployment: Deployment) -> Plan:
@@ -94,13 +95,16 @@ class Ec2Target:
         """Live prices and every check of the stack. Asks and changes nothing; what cannot be asked is `unknown`."""
         from deployer.aws import prices
         from deployer.aws.preflight import stack_checks
+        from deployer.reconcile import record as records
 
         known: tuple[Price, ...] = ()
         with _for_people():
             # Whoever may not ask for prices sees the dated ones.
             with suppress(AwsError):
                 known = prices.live(self._aws(), deployment.hardware.name)
-            return Preflight(known, tuple(stack_checks(self._aws(), deployment)))
+            record = records.read(self._aws(), Names(deployment.spec.name, self._region))
+            checks = tuple(stack_checks(self._aws(), deployment))
+            return Preflight(known, checks, record.tuned if record else None)
 
     def up(self, deployment: Deployment) -> UpResult:
         """Converge, climb the health ladder, end what was replaced. A second one changes nothing.
@@ -113,6 +117,7 @@ class Ec2Target:
         from deployer.reconcile.engine_image import tell
         from deployer.targets.ec2_failures import as_shown, with_way_out
         from deployer.targets.ec2_ladder import announce, climb_ladder
+        from deployer.targets.measured import in_effect
 
         start = self._clock.monotonic()
         stack = deployment.spec.name
@@ -122,7 +127,7 @@ class Ec2Target:
         with _for_people(), self._operation(stack, "up") as op:
             done = converge(op, deployment)
             try:
-                (self._verify or climb_ladder)(op, deployment, done.instance_id)
+                facts = (self._verify or climb_ladder)(op, deployment, done.instance_id)
             except (BootstrapError, NotHealthyError) as error:
                 fall_back(op, done)
                 raise with_way_out(error, stack, done.instance_id, stays=not done.serving) from error
@@ -132,7 +137,7 @@ class Ec2Target:
                     with suppress(DeployerError):
                         fall_back(op, done)
                 raise
-            record = settle(op, done)
+            record = settle(op, done, in_effect(done.record.tuned, facts, self._emit))
             url = announce(op, record)
         result = UpResult(stack, done.plan.changes, url, done.instance_id, round(self._clock.monotonic() - start, 3))
         self._emit(Event("up.summary", vars(result)))

@@ -10,7 +10,7 @@ from deployer.access.tunnel import open_tunnel
 from deployer.aws.resources import api_key, instance
 from deployer.decide.types import Deployment
 from deployer.events import Event
-from deployer.health.agent import AgentPhases
+from deployer.health.agent import AgentFacts, AgentPhases
 from deployer.health.base import Observation
 from deployer.health.certificate import from_console
 from deployer.health.instance import InstanceRunning
@@ -23,8 +23,8 @@ from deployer.targets.ec2_access import ssh_target
 from deployer.targets.ec2_outside import from_outside, own_address
 
 
-def climb_ladder(op: Operation, deployment: Deployment, instance_id: str) -> None:
-    """Every rung. Raises BootstrapError or NotHealthyError with what was seen last.
+def climb_ladder(op: Operation, deployment: Deployment, instance_id: str) -> AgentFacts:
+    """Every rung; what the agent told. Raises BootstrapError or NotHealthyError with what was seen last.
 
     Requests go to the engine's loopback through the tunnel, whatever the spec exposes: a port that is blocked outside
     must not look like an engine that is ill.
@@ -50,6 +50,7 @@ def climb_ladder(op: Operation, deployment: Deployment, instance_id: str) -> Non
             emit=op.emit,
         )
         climb(rungs.probes, clock=op.clock, emit=op.emit, keep_alive=op.lease.check)
+        return rungs.agent.facts
 
 
 def describe(op: Operation, instance_id: str) -> str:

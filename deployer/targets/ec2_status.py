@@ -152,11 +152,15 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         resources=resources,
         drift=list(drift_of(record, observed, current)) if record else [],
         lease=_lease(more["lease"]),
+        tuned=dict(record.tuned) if record and record.tuned else None,
         phases=phases,
         probes=_probes(aws, settings, names, record, current, console),
     )
     interrupted = taken is not None or (current is not None and current.interrupted)
-    return replace(shown, phase="interrupted") if interrupted else shown
+    if interrupted:
+        return replace(shown, phase="interrupted")
+    tuning = any(line.phase == "tuning" and line.state in ("start", "progress") for line in said)
+    return replace(shown, phase="tuning") if tuning and shown.phase == "ready" else shown
 
 
 def _pinned(console: str) -> str | None:

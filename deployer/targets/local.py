@@ -9,6 +9,7 @@ from deployer.clock import Clock
 from deployer.decide.types import Deployment
 from deployer.errors import BootstrapError, DeployerError, NotHealthyError, RefusedError
 from deployer.events import Emit, Event
+from deployer.health.agent import AgentFacts
 from deployer.health.ladder import climb
 from deployer.health.rungs import rungs_for
 from deployer.settings import Settings
@@ -21,6 +22,7 @@ from deployer.targets.local_plan import LocalPlan, digest, plan_local, refuse_mi
 from deployer.targets.local_process import ProcessId
 from deployer.targets.local_state import LocalRecord, StackFolder, box_paths, stack_folder, stack_folders
 from deployer.targets.local_status import status_of
+from deployer.targets.measured import in_effect
 
 __all__ = ["LocalTarget", "box_paths"]
 
@@ -42,8 +44,9 @@ class LocalTarget:
         return Plan((self._plan(deployment, self._folder(deployment.spec.name)).step,))
 
     def preflight(self, deployment: Deployment) -> Preflight:
-        """Nothing: this machine costs nothing, and `plan` has looked at it already."""
-        return Preflight()
+        """What was measured: this machine costs nothing, and `plan` has looked at it already."""
+        record = self._folder(deployment.spec.name).record()
+        return Preflight(tuned=record.tuned if record else None)
 
     def up(self, deployment: Deployment) -> UpResult:
         """Start the stack unless it runs as it should, and climb the health ladder.
@@ -59,12 +62,17 @@ class LocalTarget:
             if plan.step.action != "keep":
                 self._apply(deployment, folder, plan, url)
             try:
-                self._climb(deployment, folder, url)
+                facts = self._climb(deployment, folder, url)
             except (BootstrapError, NotHealthyError) as error:
                 # What ran before this call may only be busy with somebody's request.
                 if plan.step.action != "keep":
                     end_all(folder, self._clock, port=None)
                 raise _with_log(error, folder) from error
+            record = folder.record()
+            if record is not None:
+                tuned = in_effect(record.tuned, facts, self._emit)
+                if tuned != record.tuned:
+                    folder.write_record(replace(record, tuned=tuned))
         changes = Plan((plan.step,)).changes
         result = UpResult(folder.name, changes, url, None, round(self._clock.monotonic() - began, 3))
         self._announce(deployment, folder, result)
@@ -133,6 +141,7 @@ class LocalTarget:
             port=deployment.engine.port,
             url=url,
             alias=deployment.engine.alias,
+            tuned=plan.record.tuned if plan.record else None,
         )
         # Written before the start: a process that is not in it yet is found by its command line.
         folder.write_record(record)
@@ -148,7 +157,7 @@ class LocalTarget:
                 hint="end it, or choose another endpoint.port",
             )
 
-    def _climb(self, deployment: Deployment, folder: StackFolder, url: str) -> None:
+    def _climb(self, deployment: Deployment, folder: StackFolder, url: str) -> AgentFacts:
         def agent() -> ProcessId | None:
             return running(folder)
 
@@ -161,6 +170,7 @@ class LocalTarget:
             emit=self._emit,
         )
         climb(rungs.probes, clock=self._clock, emit=self._emit)
+        return rungs.agent.facts
 
     def _announce(self, deployment: Deployment, folder: StackFolder, result: UpResult) -> None:
         self._emit(

@@ -74,6 +74,8 @@ def line_of(event: Event) -> Line | None:
         case "tunnel":
             until = " until Ctrl-C" if fields.get("needed") else ", no tunnel needed"
             return Line("info", f"{_text(fields, 'stack')}: {_text(fields, 'url')}{until}", "tunnel")
+        case "tuned":
+            return _tuned(fields)
         case "up.summary":
             return _up(fields)
         case "sweep.summary":
@@ -196,6 +198,15 @@ def _completion(fields: Fields) -> Line:
     if drafts:
         said += f", {_text(fields, 'draft_n_accepted')} of {drafts:.0f} drafts accepted"
     return Line("done", said, "completion")
+
+
+def _tuned(fields: Fields) -> Line:
+    """What the machine measured of itself while it was brought up."""
+    rows, chosen = fields.get("rows"), fields.get("chosen")
+    tried = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    more = tuple(f"{_text(row, 'name')}: {_number(row, 'median') or 0:.1f} tok/s, {_text(row, 'why')}" for row in tried)
+    name = _text(chosen, "name") if isinstance(chosen, dict) else "nothing, the engine runs as decided"
+    return Line("info", f"measured here: {name}", "tuned", more)
 
 
 def _up(fields: Fields) -> Line:

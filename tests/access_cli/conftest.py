@@ -17,7 +17,7 @@ from tests.rehearse.support import ROOT, TIMEOUT_SECONDS, Sandbox, program
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A running sandbox, stopped and gone afterwards. The blank in its path is meant."""
-    with _started(tmp_path_factory.mktemp("a sandbox") / "state") as running:
+    with started(tmp_path_factory.mktemp("a sandbox") / "state") as running:
         yield running
 
 
@@ -27,13 +27,13 @@ def tls_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     folder = tmp_path_factory.mktemp("tls")
     text = (ROOT / SPEC).read_text().replace("expose: tunnel", "expose: public\n  allow: [127.0.0.0/8]")
     (folder / "spec.yaml").write_text(text)
-    with _started(folder / "state") as running:
+    with started(folder / "state") as running:
         running.run("up", str(folder / "spec.yaml"))
         yield Box(running, STACK)
 
 
 @contextmanager
-def _started(state: Path) -> Iterator[Sandbox]:
+def started(state: Path) -> Iterator[Sandbox]:
     def command(*arguments: str) -> str:
         return subprocess.run(
             program("sandbox", *arguments, "--state", str(state), "--json"),

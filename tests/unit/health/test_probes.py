@@ -226,7 +226,7 @@ def _completion(draft_n=None, accepted=None, speed=10.0):
     ],
 )
 def test_drafts(enabled, completion, expected):
-    assert DraftsAccepted(enabled, completion).check().state == expected
+    assert DraftsAccepted(lambda: enabled, completion).check().state == expected
 
 
 def test_speed():
