@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from typing import Any
 
 from .config import Config
@@ -96,7 +97,7 @@ def _short(*parts: Any) -> str:
 def _program(command: list[str]) -> list[float]:
     """Size and time of the native program; a container's image has a name of its own."""
     try:
-        found = os.stat(command[0])
+        found = os.stat(shutil.which(command[0]) or "")
     except OSError:
         return []
     return [found.st_size, int(found.st_mtime)]

@@ -112,9 +112,11 @@ def stop(state: Path | None, *, as_json: bool) -> None:
 @sandbox.command()
 @click.option("--arch", type=click.Choice(["qwen35", "qwen35moe"]), default="qwen35", show_default=True)
 @click.option("--no-mtp", is_flag=True, help="Leave the MTP head out.")
+@click.option("--accept", type=click.FloatRange(0, 1), default=0.75, show_default=True, help="Share of right drafts.")
+@click.option("--scale", type=click.IntRange(1, 6), default=1, show_default=True, help="2: 50 MB, 3: 150 MB, ...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
 @json_option
-def model(arch: TinyArchitecture, out: Path | None, *, no_mtp: bool, as_json: bool) -> None:
+def model(arch: TinyArchitecture, accept: float, scale: int, out: Path | None, *, no_mtp: bool, as_json: bool) -> None:
     """Write the synthetic Qwen3.6-architecture model of a few MB, for `stacks/local-tiny.yaml`."""
     require_extra()
     from deployer.rehearsal import tiny_model
@@ -122,7 +124,8 @@ def model(arch: TinyArchitecture, out: Path | None, *, no_mtp: bool, as_json: bo
     # Where stacks/local-tiny.yaml looks for it.
     path = out or Path.home() / ".cache/deployer/models" / f"tiny-{arch}{'' if no_mtp else '-mtp'}.gguf"
     path.parent.mkdir(parents=True, exist_ok=True)
-    tiny_model.write(path, architecture=arch, mtp_head=not no_mtp)
+    head: tiny_model.MtpHead = "absent" if no_mtp else "present"
+    tiny_model.write_variant(path, tiny_model.Variant(arch, head, accept, scale=scale))
     with open_view(as_json=as_json) as view:
         view.show(Event("written", {"files": [str(path)]}))
 

@@ -79,7 +79,7 @@ class _Strip(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node in self._fields:
-            # The field's name matters to NamedTuple, its type to nobody; but before Python 3.11 it must be one, or None.
+            # The field's name matters to NamedTuple, its type to nobody; before Python 3.11 it must be one, or None.
             node.annotation = ast.Constant(None)
             return node
         if node.value is None:

@@ -6,23 +6,18 @@ from dataclasses import replace
 
 from deployer.access.secrets import new_api_key
 from deployer.clock import Clock
-from deployer.errors import RefusedError
 from deployer.events import Emit
 from deployer.settings import Settings
 from deployer.targets.local_agent import end_all, running, start
 from deployer.targets.local_health import AgentAlive
 from deployer.targets.local_lock import stack_lock
-from deployer.targets.local_state import stack_folder
+from deployer.targets.local_state import recorded_folder
 from deployer.targets.rotation import Rotated, foretell, prove
 
 
 def rotate(settings: Settings, stack: str, clock: Clock, emit: Emit) -> Rotated:
     """A stack that does not run gets the key alone. Raises RefusedError when there is no such stack."""
-    folder = stack_folder(settings, stack)
-    if folder.record() is None:
-        raise RefusedError(
-            f"there is no stack {stack} on this machine", where=str(folder.path), hint="deployer ls shows what is"
-        )
+    folder = recorded_folder(settings, stack)
     with stack_lock(folder.path):
         record = folder.record()
         assert record is not None

@@ -12,6 +12,7 @@ from typing import Any
 
 from deployer.access.secrets import new_api_key
 from deployer.decide.types import BoxPaths
+from deployer.errors import RefusedError
 from deployer.events import Json
 from deployer.settings import Settings
 
@@ -147,6 +148,16 @@ class StackFolder:
 def stack_folder(settings: Settings, stack: str) -> StackFolder:
     """The folder of a stack, whether it exists or not."""
     return StackFolder((settings.home / "stacks" / stack).absolute())
+
+
+def recorded_folder(settings: Settings, stack: str) -> StackFolder:
+    """The folder of a stack that was brought up. Raises RefusedError when there is none."""
+    folder = stack_folder(settings, stack)
+    if folder.record() is None:
+        raise RefusedError(
+            f"there is no stack {stack} on this machine", where=str(folder.path), hint="deployer ls shows what is"
+        )
+    return folder
 
 
 def stack_folders(settings: Settings) -> list[StackFolder]:

@@ -11,7 +11,7 @@ from deployer.settings import Settings
 from deployer.targets.local_agent import running
 from deployer.targets.local_health import AgentAlive
 from deployer.targets.local_lock import stack_lock
-from deployer.targets.local_state import StackFolder, stack_folder
+from deployer.targets.local_state import StackFolder, recorded_folder
 from deployer.targets.tuning import Tuned, tune
 
 
@@ -30,11 +30,7 @@ class _Folder:
 
 def tune_stack(settings: Settings, stack: str, clock: Clock, emit: Emit, *, measure_only: bool) -> Tuned:
     """Raises RefusedError when the stack is not there or does not run."""
-    folder = stack_folder(settings, stack)
-    if folder.record() is None:
-        raise RefusedError(
-            f"there is no stack {stack} on this machine", where=str(folder.path), hint="deployer ls shows what is"
-        )
+    folder = recorded_folder(settings, stack)
     with stack_lock(folder.path):
         record = folder.record()
         if record is None or running(folder) is None:

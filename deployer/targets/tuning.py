@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from deployer.agent.tuned import CANCEL, REQUEST
 from deployer.agent.tuning import TUNE_VERSION
 from deployer.clock import Clock
 from deployer.engine.tuned import TuneReport
@@ -102,7 +103,7 @@ def tune(
         ModelListed(client, alias),
         RealCompletion(client, emit, alias=alias),
     )
-    mailbox.put("tune-request.json", json.dumps({"v": TUNE_VERSION, "id": id, "keep": measure_only}))
+    mailbox.put(REQUEST, json.dumps({"v": TUNE_VERSION, "id": id, "keep": measure_only}))
     try:
         with _taken_back(mailbox):
             climb(probes, clock=clock, emit=emit, keep_alive=keep_alive)
@@ -120,5 +121,5 @@ def _taken_back(mailbox: Mailbox) -> Iterator[None]:
         yield
     except BaseException:
         with suppress(DeployerError, OSError):
-            mailbox.put("tune-cancel", "")
+            mailbox.put(CANCEL, "")
         raise

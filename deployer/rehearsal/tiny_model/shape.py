@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,14 @@ class Shape:
 TINY = Shape()
 
 
-def padding_rows(mib: int, matrices: int) -> int:
+def scaled(factor: int) -> Shape:
+    """A wider and deeper one in which weights outweigh the overhead of a step: factor 2 is about 50 MB, 3 about 150."""
+    if factor == 1:
+        return TINY
+    layers, width = TINY.trunk_layers * factor, TINY.embedding * factor
+    return replace(TINY, trunk_layers=layers, embedding=width, feed_forward=3 * width)
+
+
+def padding_rows(mib: int, matrices: int, shape: Shape = TINY) -> int:
     """How many unused vocabulary rows, each in so many f16 matrices, grow the file by about that many MiB."""
-    return mib * 2**20 // (2 * TINY.embedding * matrices)
+    return mib * 2**20 // (2 * shape.embedding * matrices)

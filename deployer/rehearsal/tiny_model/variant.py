@@ -18,6 +18,7 @@ class Variant:
     accept: share of the answer's tokens that the MTP head predicts rightly, 0 to 1; 1 shares the trunk's output head
     as real Qwen files do. endless: the answer starts again instead of ending. padding_mib: about that many MiB of
     unused vocabulary rows, to make a download or a load take time. context_length: tokens the file claims to be for.
+    scale: how much wider and deeper than a few MB, see shape.scaled.
     """
 
     architecture: TinyArchitecture = "qwen35"
@@ -27,12 +28,13 @@ class Variant:
     padding_mib: int = 0
     context_length: int = 262144
     seed: int = 0
+    scale: int = 1
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.accept <= 1.0:
             raise ValueError(f"accept is a share between 0 and 1, not {self.accept}")
-        if self.padding_mib < 0 or self.context_length < 1:
-            raise ValueError("padding_mib must not be negative and context_length must be positive")
+        if self.padding_mib < 0 or min(self.context_length, self.scale) < 1:
+            raise ValueError("padding_mib must not be negative, context_length and scale must be positive")
 
     @property
     def has_block(self) -> bool:
@@ -57,6 +59,8 @@ class Variant:
             parts.append(f"pad{self.padding_mib}")
         if self.context_length != Variant.context_length:
             parts.append(f"ctx{self.context_length}")
+        if self.scale != Variant.scale:
+            parts.append(f"x{self.scale}")
         if self.seed != Variant.seed:
             parts.append(f"s{self.seed}")
         return "-".join(parts) + ".gguf"

@@ -8,7 +8,7 @@ import gguf
 import numpy as np
 
 from deployer.rehearsal.tiny_model import vocabulary
-from deployer.rehearsal.tiny_model.shape import TINY, Shape, padding_rows
+from deployer.rehearsal.tiny_model.shape import Shape, padding_rows, scaled
 from deployer.rehearsal.tiny_model.tensors import Weights
 from deployer.rehearsal.tiny_model.variant import Variant
 from deployer.rehearsal.tiny_model.vocabulary import Vocabulary
@@ -19,14 +19,15 @@ FILE_TYPE_MOSTLY_F16 = 1
 def write_gguf(path: Path, variant: Variant) -> None:
     """Write the variant to path, over whatever is there. The bytes depend on the variant only."""
     # Embeddings, output head, and the MTP block's own head.
-    padding = padding_rows(variant.padding_mib, 2 + variant.own_head)
+    shape = scaled(variant.scale)
+    padding = padding_rows(variant.padding_mib, 2 + variant.own_head, shape)
     words = vocabulary.build(endless=variant.endless, padding_rows=padding)
     writer = gguf.GGUFWriter(str(path), variant.architecture)
     try:
         _add_general(writer, variant)
-        _add_shape(writer, TINY, variant)
+        _add_shape(writer, shape, variant)
         _add_tokenizer(writer, words)
-        for tensor in Weights(TINY, words, variant).tensors():
+        for tensor in Weights(shape, words, variant).tensors():
             writer.add_tensor(tensor.name, tensor.values.astype(np.float16) if tensor.matrix else tensor.values)
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
