@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import tempfile
 import time
 from dataclasses import asdict, dataclass
@@ -56,6 +57,7 @@ class Outcome:
     sweep_starts: int
     sweep_requests: int
     sweep_seconds: float
+    spread: float
 
 
 class Machine:
@@ -120,22 +122,22 @@ def compare(folder: Path, scale: int, accept: float) -> Outcome:
         sweep_starts=len(swept),
         sweep_requests=sweep.requests,
         sweep_seconds=round(time.monotonic() - began, 1),
+        spread=round(statistics.median(((row.high or 0) - (row.low or 0)) / row.speed for row in swept), 3),
     )
 
 
-def markdown(outcomes: list[Outcome]) -> str:
-    """The README's table."""
-    lines = [
-        "| model | drafts right | tune picks | tok/s | sweep's best | tok/s | ratio | starts | requests |",
-        "|---|---:|---|---:|---|---:|---:|---:|---:|",
-    ]
-    lines += [
+HEADING = """\
+| model | drafts right | tune picks | tok/s | sweep's best | tok/s | ratio | starts | requests | rounds differ by |
+|---|---:|---|---:|---|---:|---:|---:|---:|---:|"""
+
+
+def row_of(one: Outcome) -> str:
+    """One row of the README's table."""
+    return (
         f"| {one.megabytes:.0f} MB | {one.accept:.0%} | {one.picked} | {one.picked_tok_s:.0f} | {one.best} "
         f"| {one.best_tok_s:.0f} | {one.ratio:.2f} | {one.tune_starts} of {one.sweep_starts} "
-        f"| {one.tune_requests} of {one.sweep_requests} |"
-        for one in outcomes
-    ]
-    return "\n".join(lines)
+        f"| {one.tune_requests} of {one.sweep_requests} | {one.spread:.1%} |"
+    )
 
 
 def main() -> None:
@@ -144,8 +146,11 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one object a line instead of the table")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        outcomes = [compare(Path(name), *model) for model in MODELS]
-    print("\n".join(json.dumps(asdict(one)) for one in outcomes) if arguments.json else markdown(outcomes))
+        if not arguments.json:
+            print(HEADING)
+        for model in MODELS:
+            outcome = compare(Path(name), *model)
+            print(json.dumps(asdict(outcome)) if arguments.json else row_of(outcome), flush=True)
 
 
 if __name__ == "__main__":

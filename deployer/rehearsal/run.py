@@ -119,6 +119,9 @@ class Rehearsal:
             if not chat.is_refused_without_key(url, alias):
                 raise StepFailed("the endpoint answers without its key", exit_code=6, where=url)
             answer = chat.ask(url, alias, key)
+        if self._deployment.spec.engine.tune == "on-first-boot":
+            # The machine itself has decided.
+            return answer
         wanted = self._deployment.engine.mtp.enabled
         if wanted and not answer.draft_n_accepted:
             raise StepFailed("MTP is on, but no draft was accepted", exit_code=6, where=url)
