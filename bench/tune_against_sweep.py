@@ -30,7 +30,7 @@ from deployer.targets.local_plan import local_config
 
 SWEPT_DRAFTS = range(9)
 #: Scale and acceptance of each model: drafts do not pay, they do, they are worthless.
-MODELS = ((2, 0.9), (3, 0.9), (3, 0.0))
+MODELS = ((2, 0.9), (3, 0.9), (2, 0.0))
 _SPEC = """\
 name: sweep
 target: local

@@ -16,6 +16,7 @@ from .tuned import Tuned
 from .tuning import (
     DRAFTS,
     MARGIN,
+    MOST_DRAFTS,
     Candidate,
     Row,
     as_json,
@@ -128,7 +129,7 @@ class Tuner:
         """Why it ended before everything was tried, or nothing. Raises Cancelled, Stopped."""
         free = not self._config.expects_gpu and self._config.tune.get("threads", True)
         threads = thread_counts(self._decided[1], os.cpu_count() or 1, bool(free))
-        most = len(threads) * 2 + len(self._drafts)
+        most = len(threads) * 2 + max(MOST_DRAFTS, len(self._drafts))
         for number in range(1, most + 2):
             self._patience.pause(0)
             candidate = following(rows, threads, self._drafts)
