@@ -2,6 +2,7 @@
 
 The sweep measures MTP off and n = 1 to 8 at every thread count that tune knows; tune stops where more only costs.
 Run it as `.venv/bin/python bench/tune_against_sweep.py [--json]`: three synthetic models, some minutes in all.
+With --tables it tunes only, two models, and shows what a person sees.
 """
 
 from __future__ import annotations
@@ -21,12 +22,26 @@ from deployer.agent.engine import EngineProcess
 from deployer.agent.measuring import Bench
 from deployer.agent.readiness import Engine
 from deployer.agent.stop import Stop
-from deployer.agent.tuning import DRAFTS, Candidate, Row, choice_in, following, judge, name_of, pick, thread_counts
+from deployer.agent.tuning import (
+    DRAFTS,
+    Candidate,
+    Row,
+    as_json,
+    choice_in,
+    following,
+    judge,
+    name_of,
+    pick,
+    thread_counts,
+)
 from deployer.cli.deciding import decided
+from deployer.engine.tuned import parse_report
 from deployer.rehearsal import tiny_model
 from deployer.settings import Settings
 from deployer.targets.local_engine import find_llama_server
 from deployer.targets.local_plan import local_config
+from deployer.views.table import Page
+from deployer.views.tuning import tuned_lines
 
 SWEPT_DRAFTS = range(9)
 #: Scale and acceptance of each model: drafts do not pay, they do, they are worthless.
@@ -89,19 +104,38 @@ class Machine:
         return bench.measure(candidate, self._phase)
 
 
+def tuned(machine: Machine, bench: Bench) -> list[Row]:
+    """What tune measures, judged; the winner's verdict begins with `chosen`."""
+    rows: list[Row] = []
+    while (candidate := following(rows, machine.threads, DRAFTS)) is not None:
+        rows.append(machine.measure(bench, candidate))
+    judge(rows, pick(rows, DRAFTS, machine.threads[0]), DRAFTS)
+    return rows
+
+
+def table(folder: Path, scale: int, accept: float) -> str:
+    """What a person sees of one tuning."""
+    model = tiny_model.cached(folder / "models", tiny_model.Variant(accept=accept, scale=scale))
+    machine = Machine(folder, model)
+    bench = machine.bench()
+    rows = tuned(machine, bench)
+    winner = next(row for row in rows if row.why.startswith("chosen"))
+    report = parse_report(as_json(rows, chosen={**vars(winner), "tok_s": winner.median}, applied=True))
+    assert report is not None
+    title = f"{model.stat().st_size / 1e6:.0f} MB, {accept:.0%} of the drafts right"
+    return "\n".join([title, *tuned_lines(report.document(), Page(110, colour=False))[:-2]])
+
+
 def compare(folder: Path, scale: int, accept: float) -> Outcome:
     """Tune, then sweep."""
     variant = tiny_model.Variant(accept=accept, scale=scale)
     model = tiny_model.cached(folder / "models", variant)
     machine = Machine(folder, model)
     began = time.monotonic()
-    bench, rows = machine.bench(), list[Row]()
-    while (candidate := following(rows, machine.threads, DRAFTS)) is not None:
-        rows.append(machine.measure(bench, candidate))
+    bench = machine.bench()
+    rows = tuned(machine, bench)
     took = time.monotonic() - began
-    winner = pick(rows, DRAFTS, machine.threads[0])
-    judge(rows, winner, DRAFTS)
-    assert winner is not None
+    winner = next(row for row in rows if row.why.startswith("chosen"))
     began = time.monotonic()
     sweep = machine.bench()
     swept = [machine.measure(sweep, (drafts, threads)) for threads in machine.threads for drafts in SWEPT_DRAFTS]
@@ -144,8 +178,12 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="one object a line instead of the table")
+    parser.add_argument("--tables", action="store_true", help="tune only, and show its tables")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
+        if arguments.tables:
+            print("\n\n".join(table(Path(name), *model) for model in MODELS[1:]))
+            return
         if not arguments.json:
             print(HEADING)
         for model in MODELS:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, Sequence, Tuple
 
 TUNE_VERSION = 1
-#: The simplest candidate within this share of the fastest wins: two runs of the same engine on a shared machine differ
-#: by 2 to 4 % (measured with bench/tune_against_sweep.py), and MTP costs memory and prefill speed that decoding hides.
+#: The simplest candidate within this share of the fastest wins: the rounds of one engine on a quiet machine lie 2 to 5 %
+#: apart (bench/tune_against_sweep.py --tables), and MTP costs memory and prefill speed that decoding does not show.
 MARGIN = 0.05
 #: Below this share of the fastest one so far, and no better than one draft less: more drafts only cost more.
 CLIFF = 0.8

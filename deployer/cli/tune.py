@@ -22,9 +22,10 @@ def tune(
 ) -> None:
     """Measure on the stack's machine how fast the engine is with and without MTP, and keep the fastest.
 
-    MTP off, then 1 to 4 drafts until more only cost, on a CPU with some thread counts; each three times, with the same
-    questions. The simplest candidate within 5 % of the fastest wins and stays through reboots; another engine,
-    hardware or model makes it void. The endpoint is away meanwhile. Ctrl-C leaves everything as it was.
+    MTP off, then 1 to 4 drafts until more only cost (on to 8 while more is faster), on a CPU with some thread counts;
+    each three times, with the same questions. The simplest candidate within 5 % of the fastest wins and stays through
+    reboots; another engine, hardware or model makes it void. The endpoint is away meanwhile. Ctrl-C leaves everything
+    as it was.
     """
     from deployer.targets.tune import tune as tune_place
 
