@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Sequence, Tuple
 
 TUNE_VERSION = 1
-#: The simplest candidate within this share of the fastest wins: on a quiet machine the rounds of one engine lie 2 to 5 %
+#: The simplest candidate within this share of the fastest wins: on a quiet machine the rounds of an engine lie 2 to 5 %
 #: apart (bench/tune_against_sweep.py --tables), and MTP costs memory and prefill speed that decoding does not show.
 MARGIN = 0.05
 #: Below this share of the fastest one so far, and no better than one draft less: more drafts only cost more.
