@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-box test-crash check dist bench picture lock clean
+.PHONY: setup demo test test-deep test-box test-crash check dist bench picture lock clean
 
 setup: $(STAMP)
 
@@ -20,6 +20,10 @@ demo: setup
 
 test: setup
 	$(BIN)/pytest -n auto
+
+# More of what `make test` has one example of: every shipped stack, every cut.
+test-deep: setup
+	$(BIN)/pytest -n auto -m deep
 
 # Every AWS call killed, refused, throttled, unanswered; some minutes on two cores.
 test-crash: setup

@@ -25,6 +25,7 @@ class Event:
       image.line      line                                 (of the container builder)
       image.repository  uri, made
       completion      text, predicted_per_second, draft_n, draft_n_accepted
+      bench.case      name, kind, number, of                (one case of a benchmark begins)
       up.summary      stack, changes, url, seconds, instance_id
       sweep.summary   region, deleted, kept, failed (messages)
       down.summary    stack (null: there was none at all), deleted, remaining, seconds

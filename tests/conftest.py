@@ -15,6 +15,11 @@ _PRIVATE = ("AWS_", "DEPLOYER_")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Two a core: most of a test's time is other programs starting and waiting for each other."""
+    return 2 * (os.cpu_count() or 1)
+
+
 class LeftTheMachine(AssertionError):
     """A test tried to connect to something that is not on loopback."""
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "env": Lazy("deployer.cli.env:env", "Print OPENAI_BASE_URL and OPENAI_API_KEY for `eval`.", _DAILY),
     "key": Lazy("deployer.cli.key:key", "Give a stack a new API key.", _DAILY),
     "chat": Lazy("deployer.cli.chat:chat", "Talk to a stack's model.", _DAILY),
+    "bench": Lazy("deployer.cli.bench:bench", "Measure how fast an endpoint is; compare two measurements.", _DAILY),
     "logs": Lazy("deployer.cli.logs:logs", "Show what a stack's machine and engine have said.", _DAILY),
     "ssh": Lazy("deployer.cli.ssh:ssh", "Log in to a stack's machine.", _DAILY),
     "exec": Lazy("deployer.cli.exec:exec_command", "Run a command on a stack's machine.", _DAILY),

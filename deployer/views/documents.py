@@ -69,11 +69,15 @@ def _sandbox_started(fields: Mapping[str, Json]) -> str:
 
 
 def _lines(document: Event, page: Page) -> list[str]:
-    from deployer.views import advice, images, plan, stacks, tuning
+    from deployer.views import advice, bench, images, plan, stacks, tuning
 
     match document.name:
         case "advice":
             return advice.advice_lines(document.fields, page)
+        case "bench":
+            return bench.bench_lines(document.fields, page)
+        case "bench.compared":
+            return bench.compared_lines(document.fields, page)
         case "plan":
             return plan.plan_lines(document.fields, page)
         case "preflight":

@@ -74,6 +74,9 @@ def line_of(event: Event) -> Line | None:
         case "tunnel":
             until = " until Ctrl-C" if fields.get("needed") else ", no tunnel needed"
             return Line("info", f"{_text(fields, 'stack')}: {_text(fields, 'url')}{until}", "tunnel")
+        case "bench.case":
+            where = f"({_text(fields, 'number')} of {_text(fields, 'of')})"
+            return Line("busy", f"measuring {_text(fields, 'name')} {where}", "bench")
         case "tuned":
             return _tuned(fields)
         case "up.summary":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import pytest
 
 from tests.access_cli.support import SPEC, STACK, Box
 
@@ -51,6 +52,7 @@ def test_the_new_key_works_and_neither_is_shown(box: Box) -> None:
     assert "deployer:stack" in tags
 
 
+@pytest.mark.deep
 def test_cut_off_between_ssm_and_the_engine(box: Box) -> None:
     _ssm(box).put_parameter(Name=_NAME, Value="sk-not-in-the-engine-yet", Type="SecureString", Overwrite=True)
     for ran, code in ((box.run("chat", STACK, "Hi"), 3), (box.run("up", SPEC), 6)):
@@ -59,6 +61,7 @@ def test_cut_off_between_ssm_and_the_engine(box: Box) -> None:
     assert _answers(box)
 
 
+@pytest.mark.deep
 def test_from_another_machine(box: Box, tmp_path: Path) -> None:
     before = _key(box)
     there = {"DEPLOYER_HOME": str(tmp_path / "home")}

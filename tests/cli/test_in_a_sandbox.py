@@ -82,6 +82,7 @@ def test_a_signal_gives_the_lease_back_and_says_what_exists(sandbox: Program, nu
     assert _left(sandbox) == {"resources": [], "machines": []}
 
 
+@pytest.mark.deep
 def test_nobody_reads(sandbox: Program) -> None:
     def quietly(redirection: str, *arguments: str) -> None:
         done = subprocess.run(
@@ -127,6 +128,7 @@ def test_up_and_down_on_a_terminal(sandbox: Program) -> None:
         assert code == 0 and end in text, text
 
 
+@pytest.mark.deep
 def test_up_waits_for_another_operator(sandbox: Program) -> None:
     with _started(sandbox, "up", SPEC, "--json") as first:
         _await_step(first, "stack-record")

@@ -8,6 +8,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.rehearse.support import ROOT, Sandbox
 
 SPEC = "stacks/g5-27b-mtp.yaml"
@@ -42,6 +44,7 @@ def _processes_with(needle: bytes) -> list[str]:
     return found
 
 
+@pytest.mark.deep
 def test_a_known_key_is_nowhere_it_should_not_be(sandbox: Sandbox, tmp_path: Path) -> None:
     said = ["".join(sandbox.run("up", SPEC, "--json"))]
     exports = json.loads(sandbox.run("env", "--json")[0])

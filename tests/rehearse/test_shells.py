@@ -50,6 +50,7 @@ def test_up_status_down_from_three_shells(sandbox: Sandbox) -> None:
     assert sandbox.ask("escapes")["escapes"] == []
 
 
+@pytest.mark.deep
 def test_down_by_the_path_of_a_spec_that_became_invalid_under_a_tunnel(sandbox: Sandbox, tmp_path) -> None:
     sandbox.run("up", SPEC)
     broken = tmp_path / "broken.yaml"

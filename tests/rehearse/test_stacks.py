@@ -17,7 +17,13 @@ def test_there_are_six() -> None:
     assert len(STACKS) == 6
 
 
-@pytest.mark.parametrize("stack", STACKS)
+#: One with a GPU and MTP, one without either, one on this machine; the other stacks only when asked.
+ALWAYS = {"g5-27b-mtp", "c8g-35b-a3b", "local-tiny"}
+
+
+@pytest.mark.parametrize(
+    "stack", [stack if stack in ALWAYS else pytest.param(stack, marks=pytest.mark.deep) for stack in STACKS]
+)
 def test_it_rehearses(stack: str) -> None:
     done = subprocess.run(
         program("rehearse", f"stacks/{stack}.yaml", "--json", "--machines", "process"),
@@ -37,7 +43,6 @@ def test_it_rehearses(stack: str) -> None:
     assert summary["second_up_changes"] == 0
     assert summary["leaks"] == []
     assert [phase["name"] for phase in summary["phases"]] == PHASES
-    assert summary["seconds"] < 40
     assert summary["substitutions"]
     if stack in WITH_MTP:
         assert 0 < summary["draft_n_accepted"] <= summary["draft_n"]

@@ -82,6 +82,7 @@ def test_ctrl_c_tears_down(tmp_path: Path) -> None:
     assert list(scratch.iterdir()) == [] and _commands_below(scratch) == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("spec", [SPEC, "stacks/local-tiny.yaml"])
 def test_what_a_killed_rehearsal_leaves_the_next_takes_away(tmp_path: Path, spec: str) -> None:
     scratch = tmp_path / "scratch"

@@ -24,7 +24,7 @@ class _Killed(BaseException):
 
 
 @needs_state
-@pytest.mark.parametrize(("workers", "arrived"), [(1, 2), (4, 2)])
+@pytest.mark.parametrize(("workers", "arrived"), [pytest.param(1, 2, marks=pytest.mark.deep), (4, 2)])
 def test_kill_9_in_the_middle(desk, workers: int, arrived: int) -> None:
     size = desk.served.stat().st_size
     desk.be(bytes_per_second=_SLOW / workers)

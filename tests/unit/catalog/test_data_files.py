@@ -12,7 +12,7 @@ import pytest
 
 from deployer.catalog.source import cite, document
 
-FILES = ["hardware", "models", "partitions", "mirrors", "dialects", "images", "prices", "throughput"]
+FILES = ["hardware", "models", "partitions", "mirrors", "dialects", "images", "prices", "prompts", "throughput"]
 ROOT = Path(__file__).parents[3]
 
 
