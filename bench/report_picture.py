@@ -1,5 +1,7 @@
-"""The picture of a benchmark's report: brings the synthetic model up on this machine, measures it, opens the report in a
-headless Chromium and takes its picture. Usage: python bench/report_picture.py [FILE.png]. Needs chromium and chromedriver.
+"""The picture of a benchmark's report.
+
+Brings the synthetic model up on this machine, measures it, opens the report in a headless Chromium and takes its
+picture. Usage: python bench/report_picture.py [FILE.png]. Needs chromium and chromedriver.
 """
 
 from __future__ import annotations

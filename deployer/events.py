@@ -28,6 +28,7 @@ class Event:
       bench.case      name, kind, number, of                (one case of a benchmark begins)
       up.summary      stack, changes, url, seconds, instance_id
       sweep.summary   region, deleted, kept, failed (messages)
+      spent           stack, priced (false: its place has no prices), and the fields of decide.money.Spent
       down.summary    stack (null: there was none at all), deleted, remaining, seconds
       rehearsal.*     see deployer/rehearsal
     """

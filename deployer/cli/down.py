@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from deployer.cli.options import aws_options, json_option, lock_wait_option, make_settings
@@ -46,7 +48,7 @@ def down(
             places = _the_one(settings, view, stack, lock_wait)
         if not places:
             view.emit(Event("down.summary", {"stack": None, "deleted": [], "remaining": [], "seconds": 0.0}))
-        _take_away(places)
+        _take_away(places, view)
 
 
 def _the_one(settings: Settings, view: View, stack: str | None, lock_wait: float) -> list[Place]:
@@ -59,12 +61,13 @@ def _the_one(settings: Settings, view: View, stack: str | None, lock_wait: float
         raise
 
 
-def _take_away(places: list[Place]) -> None:
+def _take_away(places: list[Place], view: View) -> None:
     """Take all of them away, also when one of them fails; then raise the first failure."""
     failures: list[DeployerError] = []
     for place in places:
         try:
             with interruptible(f"interrupted while {place.stack} was going down", f"deployer down {place.stack}"):
+                _tell_spent(place, view)
                 result = place.target.down(place.stack)
             if result.remaining:
                 raise TeardownIncomplete(
@@ -76,3 +79,13 @@ def _take_away(places: list[Place]) -> None:
             failures.append(error)
     if failures:
         raise failures[0]
+
+
+def _tell_spent(place: Place, view: View) -> None:
+    """What the stack has cost, asked while it can still be asked. Not knowing it keeps nobody from taking it away."""
+    from deployer.decide.money import spent_document
+
+    with suppress(DeployerError):
+        document = spent_document(place.target.spent(place.stack))
+        if isinstance(document, dict):
+            view.emit(Event("spent", {"stack": place.stack, "priced": place.kind == "ec2", **document}))

@@ -6,6 +6,7 @@ Proxies of the environment are not used: the endpoint is this machine's loopback
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from deployer.events import Json
 if TYPE_CHECKING:
     import httpx
 
+#: llama-server's counter of generated tokens, in Prometheus' text format.
+_GENERATED = re.compile(r"^llamacpp:tokens_predicted_total ([0-9.e+]+)$", re.MULTILINE)
 #: Seconds for one look; a busy llama-server answers /health at once.
 LOOK_SECONDS = 5.0
 
@@ -96,6 +99,19 @@ class EngineClient:
     def props(self) -> Reply:
         """GET /props."""
         return self._call("GET", "/props")
+
+    def generated_tokens(self) -> int | None:
+        """Tokens generated since the engine started, from GET /metrics; None when it does not tell."""
+        import httpx
+
+        try:
+            answer = self._client().get(
+                self._base_url().rstrip("/").removesuffix("/v1") + "/metrics", timeout=LOOK_SECONDS
+            )
+        except httpx.HTTPError:
+            return None
+        found = _GENERATED.search(answer.text) if answer.status_code == 200 else None
+        return int(float(found.group(1))) if found else None
 
     def complete(self, model: str, prompt: str, *, max_tokens: int, timeout: float) -> Reply:
         """POST /v1/chat/completions, not streamed. timeout: seconds without a byte of the answer."""

@@ -12,6 +12,7 @@ from deployer.events import Json
 if TYPE_CHECKING:
     from deployer.catalog.prices import Price
     from deployer.decide.checks import Check
+    from deployer.decide.money import Spent
 
 Action = Literal["create", "keep", "update", "replace", "delete"]
 
@@ -67,7 +68,8 @@ class StackStatus:
     """One stack as `ls` and `status` show it. details: JSON values for `status --json` (resources, phases, probes).
 
     idle_seconds: it ends itself after so long without a request. idle_ends_at: when, if nobody asks anything until
-    then; None while it is in use, has been until a moment ago, or nobody looked.
+    then; None while it is in use, has been until a moment ago, or nobody looked. spent: an estimate, None when
+    nothing is billed.
     """
 
     stack: str
@@ -81,6 +83,7 @@ class StackStatus:
     details: Mapping[str, Json]
     idle_seconds: float | None = None
     idle_ends_at: float | None = None
+    spent: Spent | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class Preflight:
 class Target(Protocol):
     """plan/up take a Deployment; down/status need only the stack's name; list_stacks returns every stack there.
 
+    spent: what the stack has cost until now and what it has generated, None when nothing of it runs.
     resolved: the Deployment with what only the target can tell; plan and up do it too, when it was not done before.
     """
 
@@ -103,6 +107,7 @@ class Target(Protocol):
     def plan(self, deployment: Deployment) -> Plan: ...
     def preflight(self, deployment: Deployment) -> Preflight: ...
     def up(self, deployment: Deployment) -> UpResult: ...
+    def spent(self, stack: str) -> Spent | None: ...
     def down(self, stack: str) -> DownResult: ...
     def status(self, stack: str) -> StackStatus: ...
     def list_stacks(self) -> list[StackStatus]: ...

@@ -26,6 +26,7 @@ from deployer.targets.base import DownResult, Plan, Preflight, StackStatus, UpRe
 if TYPE_CHECKING:
     from deployer.aws.session import Aws
     from deployer.catalog.prices import Price
+    from deployer.decide.money import Spent
     from deployer.health.agent import AgentFacts
     from deployer.reconcile.census import Holdings
     from deployer.reconcile.extension import Extended
@@ -143,6 +144,13 @@ class Ec2Target:
         self._emit(Event("up.summary", vars(result)))
         return result
 
+    def spent(self, stack: str) -> Spent | None:
+        """An estimate of what the stack's instance has cost, and what it has generated; None without an instance."""
+        from deployer.targets.spending import spent_by
+
+        with _for_people():
+            return spent_by(self._aws(), self._settings, stack, self._clock.now())
+
     def down(self, stack: str) -> DownResult:
         """Delete everything of the stack, from its name alone. Nothing there is fine.
 
@@ -173,14 +181,14 @@ class Ec2Target:
         from deployer.targets.ec2_status import status_of
 
         with _for_people():
-            return status_of(self._aws(), self._settings, stack)
+            return status_of(self._aws(), self._settings, stack, self._clock.now())
 
     def list_stacks(self) -> list[StackStatus]:
         """Every stack of the region by name: those with a record, and those that only an instance's tag tells of."""
         from deployer.targets.ec2_status import every_stack
 
         with _for_people():
-            return every_stack(self._aws(), self._emit)
+            return every_stack(self._aws(), self._emit, self._clock.now())
 
     def rotate_key(self, stack: str) -> Rotated:
         """A new API key, in SSM and in the engine. Raises RefusedError before any change when the stack is not up."""

@@ -39,6 +39,7 @@ from deployer.targets.base import StackStatus
 from deployer.targets.ec2_access import ssh_target
 from deployer.targets.ec2_drift import drift_of
 from deployer.targets.ec2_outside import from_outside
+from deployer.targets.spending import known_prices, spent_on
 
 #: `status` looks, it does not wait.
 SSH_SECONDS = 5.0
@@ -84,8 +85,8 @@ def summary_of(
     )
 
 
-def every_stack(aws: Aws, emit: Emit) -> list[StackStatus]:
-    """Every stack that has a record, or an instance that carries a stack's tag, by name."""
+def every_stack(aws: Aws, emit: Emit, now: float) -> list[StackStatus]:
+    """Every stack that has a record, or an instance that carries a stack's tag, by name. now: for what was spent."""
 
     def tagged() -> dict[str, Instance]:
         try:
@@ -99,11 +100,14 @@ def every_stack(aws: Aws, emit: Emit) -> list[StackStatus]:
     looks: dict[str, Callable[[], Any]] = {"records": lambda: dict(records.every(aws)), "instances": tagged}
     seen = parallel.gather(looks)
     known: dict[str, Record | None] = seen["records"]
-    alone: dict[str, Instance] = {name: one for name, one in seen["instances"].items() if name not in known}
+    instances: dict[str, Instance] = seen["instances"]
+    alone = {name: one for name, one in instances.items() if name not in known}
     found = [_recorded(aws.region, stack, record) for stack, record in known.items()]
     found += [
         summary_of(aws.region, stack, None, one, instance_id=one.id, state=one.state) for stack, one in alone.items()
     ]
+    prices = known_prices(aws, instances.values())
+    found = [replace(one, spent=spent_on(instances.get(one.stack), prices, now)) for one in found]
     return sorted(found, key=lambda status: status.stack)
 
 
@@ -113,8 +117,11 @@ def _recorded(region: str, stack: str, record: Record | None) -> StackStatus:
     return shown if record is not None else replace(shown, phase="unknown")
 
 
-def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
-    """Record, resources, phases, and one look at each rung. Raises RefusedError when nothing of the stack exists."""
+def status_of(aws: Aws, settings: Settings, stack: str, now: float) -> StackStatus:
+    """Record, resources, phases, and one look at each rung. now: for what was spent.
+
+    Raises RefusedError when nothing of the stack exists.
+    """
     names = Names(stack, aws.region)
     observed, more = observe(aws, names, lease=lambda: current_lease(aws, names))
     resources = _resources(observed)
@@ -130,6 +137,7 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
     ]
     record = observed.record
     taken = next(filter(None, map(taken_back, said)), None) if current is not None and current.live else None
+    probes, tokens = _probes(aws, settings, names, record, current, console)
     shown = summary_of(
         aws.region,
         stack,
@@ -154,8 +162,10 @@ def status_of(aws: Aws, settings: Settings, stack: str) -> StackStatus:
         lease=_lease(more["lease"]),
         tuned=dict(record.tuned) if record and record.tuned else None,
         phases=phases,
-        probes=_probes(aws, settings, names, record, current, console),
+        probes=probes,
     )
+    if current is not None:
+        shown = replace(shown, spent=spent_on(current, known_prices(aws, [current]), now, tokens))
     interrupted = taken is not None or (current is not None and current.interrupted)
     if interrupted:
         return replace(shown, phase="interrupted")
@@ -192,29 +202,31 @@ def _resources(observed: Observed) -> list[Json]:
 
 def _probes(
     aws: Aws, settings: Settings, names: Names, record: Record | None, current: Instance | None, console: str
-) -> list[Json]:
-    """One look at each rung, up to the first that does not pass."""
+) -> tuple[list[Json], int | None]:
+    """One look at each rung, up to the first that does not pass; and the tokens that the engine has generated."""
     if record is None or current is None:
-        return []
+        return [], None
+    tokens = None
     running = Observation("passed" if current.state == "running" else "failed", current.state)
     seen: list[tuple[str, Observation]] = [("instance", running)]
     agent = AgentPhases(lambda: console, ignore)
     if running.state == "passed":
         seen.append((agent.name, agent.check()))
     if seen[-1][1].state == "passed" and len(seen) > 1:
-        seen += _through_tunnel(aws, settings, names, record, current, agent)
-    return [{"rung": name, "state": look.state, "observation": look.text} for name, look in seen]
+        looks, tokens = _through_tunnel(aws, settings, names, record, current, agent)
+        seen += looks
+    return [{"rung": name, "state": look.state, "observation": look.text} for name, look in seen], tokens
 
 
 def _through_tunnel(
     aws: Aws, settings: Settings, names: Names, record: Record, current: Instance, agent: AgentPhases
-) -> list[tuple[str, Observation]]:
+) -> tuple[list[tuple[str, Observation]], int | None]:
     try:
         target = ssh_target(settings, names, record, current, agent.facts.host_keys)
         session = connect(target, SSH_SECONDS)
     except (SshError, DeployerError) as error:
         text = f"{error.message}: {error.hint}" if error.hint else error.message
-        return [("port", Observation("failed", text))]
+        return [("port", Observation("failed", text))], None
     with open_tunnel(session, record.endpoint.port) as tunnel:
         tls = record.endpoint.tls
         url = f"{'https' if tls else 'http'}://127.0.0.1:{tunnel.local_port}"
@@ -223,8 +235,9 @@ def _through_tunnel(
         )
         probes: tuple[Probe, ...] = (EngineHealth(client), ModelListed(client, record.endpoint.alias))
         looks = [(probe.name, probe.check()) for probe in probes]
+        tokens = client.generated_tokens() if all(look.state == "passed" for _, look in looks) else None
         client.close()
     if record.endpoint.expose != "tunnel" and all(look.state == "passed" for _, look in looks):
         certificate = agent.facts.certificate if record.endpoint.tls else None
         looks.append(("outside", from_outside(aws, settings, names, record, current, certificate)))
-    return looks
+    return looks, tokens

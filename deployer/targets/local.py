@@ -6,10 +6,12 @@ import shutil
 from dataclasses import replace
 
 from deployer.clock import Clock
+from deployer.decide.money import Spent, spent
 from deployer.decide.types import Deployment
 from deployer.errors import BootstrapError, DeployerError, NotHealthyError, RefusedError
 from deployer.events import Emit, Event
 from deployer.health.agent import AgentFacts
+from deployer.health.client import EngineClient
 from deployer.health.ladder import climb
 from deployer.health.rungs import rungs_for
 from deployer.settings import Settings
@@ -77,6 +79,17 @@ class LocalTarget:
         result = UpResult(folder.name, changes, url, None, round(self._clock.monotonic() - began, 3))
         self._announce(deployment, folder, result)
         return result
+
+    def spent(self, stack: str) -> Spent | None:
+        """Hours and generated tokens; this machine has no price."""
+        folder = self._folder(stack)
+        record = folder.record()
+        if record is None or running(folder) is None:
+            return None
+        client = EngineClient(lambda: record.url, folder.ensure_api_key())
+        tokens = client.generated_tokens()
+        client.close()
+        return spent((self._clock.now() - record.created_at) / 3600, None, tokens)
 
     def down(self, stack: str) -> DownResult:
         """End every process of the stack, see that its port is closed, remove its files. Nothing there is fine."""

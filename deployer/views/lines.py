@@ -74,6 +74,8 @@ def line_of(event: Event) -> Line | None:
         case "tunnel":
             until = " until Ctrl-C" if fields.get("needed") else ", no tunnel needed"
             return Line("info", f"{_text(fields, 'stack')}: {_text(fields, 'url')}{until}", "tunnel")
+        case "spent":
+            return _spent(fields)
         case "bench.case":
             where = f"({_text(fields, 'number')} of {_text(fields, 'of')})"
             return Line("busy", f"measuring {_text(fields, 'name')} {where}", "bench")
@@ -218,6 +220,19 @@ def _up(fields: Fields) -> Line:
         return Line("done", f"{_text(fields, 'stack')} is up, nothing to change{_took(fields)}", "summary")
     plural = "s" if changes != 1 else ""
     return Line("done", f"{_text(fields, 'stack')} is up, {changes:.0f} change{plural}{_took(fields)}", "summary")
+
+
+def _spent(fields: Fields) -> Line:
+    hours, tokens, each = (_number(fields, name) for name in ("hours", "tokens", "per_million_tokens"))
+    amount, currency = _number(fields, "amount"), _text(fields, "currency")
+    text = f"{_text(fields, 'stack')} ran {duration((hours or 0.0) * 3600)}"
+    if amount is not None:
+        text += f", about {currency} {amount:,.2f} for the instance"
+    elif fields.get("priced"):
+        text += ", at an unknown price"
+    if tokens is not None:
+        text += f", {tokens:,.0f} tokens" + (f", {currency} {each:,.2f} per million" if each is not None else "")
+    return Line("info", text, "spent", (_text(fields, "source"),) if amount is not None else ())
 
 
 def _down(fields: Fields) -> Line:

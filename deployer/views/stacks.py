@@ -18,7 +18,7 @@ _PHASES: dict[str, Style] = {
     "no-capacity": "red",
     "stopped": "yellow",
 }
-_HEADINGS = ("STACK", "WHERE", "PHASE", "INSTANCE", "MODEL", "AGE", "LEFT")
+_HEADINGS = ("STACK", "WHERE", "PHASE", "INSTANCE", "MODEL", "AGE", "SPENT", "LEFT")
 
 
 def stacks_lines(document: Mapping[str, Json], page: Page) -> list[str]:
@@ -42,8 +42,16 @@ def _stack(row: Mapping[str, Json]) -> list[Cell | str]:
         str(row.get("instance_type") or "—"),
         str(row.get("model") or "—"),
         _seconds(row.get("age_seconds")),
+        money(row.get("spent")),
         _left(row),
     ]
+
+
+def money(spent: Json) -> str:
+    """The estimate so far, `unknown` where nobody knows the price, a dash where nothing is billed."""
+    if not isinstance(spent, dict):
+        return "—"
+    return "unknown" if spent.get("amount") is None else f"{spent.get('currency')} {spent.get('amount'):.2f}"
 
 
 def _left(row: Mapping[str, Json]) -> str:

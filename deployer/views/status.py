@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from deployer.decide.money import spent_document
 from deployer.events import Json
 from deployer.targets.base import StackStatus
 
@@ -22,6 +23,7 @@ def summary(status: StackStatus, now: float) -> dict[str, Json]:
         "age_seconds": None if status.created_at is None else round(now - status.created_at, 1),
         "left_seconds": None if status.expires_at is None else round(status.expires_at - now, 1),
         "idle_seconds": status.idle_seconds,
+        "spent": spent_document(status.spent),
         "idle_left_seconds": None if status.idle_ends_at is None else round(status.idle_ends_at - now, 1),
     }
 
