@@ -46,10 +46,14 @@ def main() -> None:
     options = parser.parse_args()
     points = speeds.points()
     fitted = fit(points)
-    print(table(points, fitted))
+    alone = [modelled(point, fit([other for other in points if other != point])) for point in points]
+    unseen = unseen_error(points, alone)
+    print(table(points, fitted, alone))
+    print(f"a point it has not seen is at most {unseen:.1%} off what it predicts: the band of `modelled`")
     if options.write:
         document = json.loads(DATA.read_text(encoding="utf-8"))
         document["classes"] = {name: vars(parameters_of(fitted, name)) for name in REFERENCE}
+        document["unseen_error"] = _rounded(unseen)
         DATA.write_text(_compact(document), encoding="utf-8")
 
 
@@ -117,13 +121,17 @@ def modelled(point: SpeedPoint, values: dict[str, float]) -> float:
     return model_rate(machine, facts, shape, parameters_of(values, found[0]), size, Workload(drafts=point.drafts))
 
 
-def table(points: Sequence[SpeedPoint], fitted: dict[str, float]) -> str:
+def unseen_error(points: Sequence[SpeedPoint], alone: Sequence[float]) -> float:
+    """The largest distance of a measured speed from what the other points predict (alone), as a share of that."""
+    return max(abs(point.tokens_per_second / speed - 1) for point, speed in zip(points, alone, strict=True))
+
+
+def table(points: Sequence[SpeedPoint], fitted: dict[str, float], others_alone: Sequence[float]) -> str:
     """The article's table, measured beside modelled, and each point as predicted from the others alone."""
     heads = f"{'instance':12} {'model':16} {'MTP':4} {'measured':>8} {'modelled':>8} {'error':>7}"
     lines = [f"{heads} {'left out':>9} {'error':>7}"]
-    for point in points:
+    for point, alone in zip(points, others_alone, strict=True):
         here = modelled(point, fitted)
-        alone = modelled(point, fit([other for other in points if other != point]))
         real = point.tokens_per_second
         mtp = f"n={point.drafts}" if point.drafts else "off"
         lines.append(

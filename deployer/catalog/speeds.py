@@ -92,6 +92,11 @@ def acceptance() -> float:
     return float(document("throughput")["acceptance"]["used"])
 
 
+def unseen_error() -> float:
+    """How far a measured speed has been from what the other points predict, at most, as a share of the prediction."""
+    return float(document("throughput")["unseen_error"])
+
+
 def class_name(family: str) -> tuple[str, str] | None:
     """(class, `same class` or `like it`) of an instance family, or None."""
     for name, (same, similar) in _CLASSES.items():

@@ -20,8 +20,11 @@ from deployer.catalog import speeds
 from deployer.catalog.speeds import ClassParameters, WeightShape
 from deployer.catalog.types import Hardware, ModelFacts
 
-#: Half-width of the band, as a share of the prediction, by how far the machine is from those that were measured.
-BANDS = {"measured": 0.10, "same size": 0.15, "same class": 0.30, "like it": 0.50}
+#: Half-width of the band around a speed that was measured on this hardware, as a share of it.
+MEASURED_BAND = 0.10
+#: What is added to the model's error at points that it has not seen, by how far the machine is from those that were
+#: measured. Assumed: nobody has published speeds of other sizes and families.
+FARTHER = {"same size": 0.0, "same class": 0.10, "like it": 0.25}
 #: What prompt processing gains over verifying three tokens, assumed: large batches use the arithmetic units better, and
 #: a GPU's tensor cores only start there.
 PREFILL_GAIN = 2.5
@@ -77,13 +80,12 @@ def predict(
     prefill = prefill_rate(hardware, shape, parameters)
     acceptance = _acceptance(work) if work.drafts else None
     if measured_here is not None:
-        band = BANDS["measured"]
-        return _prediction(measured_here, band, "measured here", "measured here", prefill, acceptance)
+        return _prediction(measured_here, MEASURED_BAND, "measured here", "measured here", prefill, acceptance)
     point = speeds.point(hardware.name, facts.name, quant, work.drafts) if _like_the_article(work) else None
     if point is not None:
         evidence = f"measured by {point.source}"
-        return _prediction(point.tokens_per_second, BANDS["measured"], evidence, "measured", prefill, acceptance)
-    band = BANDS[nearness]
+        return _prediction(point.tokens_per_second, MEASURED_BAND, evidence, "measured", prefill, acceptance)
+    band = speeds.unseen_error() + FARTHER[nearness]
     return _prediction(rate, band, f"modelled ± {band:.0%}", "modelled", prefill, acceptance)
 
 
