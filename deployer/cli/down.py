@@ -83,7 +83,7 @@ def _take_away(places: list[Place], view: View) -> None:
 
 def _tell_spent(place: Place, view: View) -> None:
     """What the stack has cost, asked while it can still be asked. Not knowing it keeps nobody from taking it away."""
-    from deployer.decide.money import spent_document
+    from deployer.targets.base import spent_document
 
     with suppress(DeployerError):
         document = spent_document(place.target.spent(place.stack))

@@ -57,20 +57,6 @@ def spent(hours: float, price: Price | None, tokens: int | None) -> Spent:
     return Spent(hours, amount, price.currency, f"{price.source} ({price.date})", tokens, real)
 
 
-def spent_document(one: Spent | None) -> Json:
-    """`spent` of `ls`, `status` and `down --json`: the instance alone, without volume and transfer."""
-    if one is None:
-        return None
-    return {
-        "hours": round(one.hours, 3),
-        "amount": None if one.amount is None else round(one.amount, 2),
-        "currency": one.currency,
-        "source": one.source,
-        "tokens": one.tokens,
-        "per_million_tokens": None if one.per_million_tokens is None else round(one.per_million_tokens, 2),
-    }
-
-
 def speed_document(prediction: Prediction | None) -> Json:
     """`speed` of `plan --json`; null when nothing can be predicted."""
     if prediction is None:

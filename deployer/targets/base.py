@@ -96,6 +96,20 @@ class Preflight:
     tuned: Mapping[str, Any] | None = None
 
 
+def spent_document(one: Spent | None) -> Json:
+    """`spent` of `ls`, `status` and `down --json`: the instance alone, without volume and transfer."""
+    if one is None:
+        return None
+    return {
+        "hours": round(one.hours, 3),
+        "amount": None if one.amount is None else round(one.amount, 2),
+        "currency": one.currency,
+        "source": one.source,
+        "tokens": one.tokens,
+        "per_million_tokens": None if one.per_million_tokens is None else round(one.per_million_tokens, 2),
+    }
+
+
 class Target(Protocol):
     """plan/up take a Deployment; down/status need only the stack's name; list_stacks returns every stack there.
 

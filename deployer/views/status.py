@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deployer.decide.money import spent_document
 from deployer.events import Json
-from deployer.targets.base import StackStatus
+from deployer.targets.base import StackStatus, spent_document
 
 
 def summary(status: StackStatus, now: float) -> dict[str, Json]:
