@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 
+import pytest
+
 from tests.access_cli.support import SPEC, STACK, Box
 from tests.rehearse.support import Sandbox
 
@@ -53,6 +55,7 @@ def test_the_key_is_never_shown(box: Box) -> None:
         assert b"\x1b" not in ran.out and b"\x07" not in ran.out
 
 
+@pytest.mark.deep
 def test_another_host_key_silences_the_engine_only(box: Box) -> None:
     with box.another_host_key():
         both, engine = box.run("logs"), box.run("logs", "--engine", "--json")
@@ -75,6 +78,7 @@ def test_following_goes_on_until_ctrl_c(box: Box) -> None:
     assert (process.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.deep
 def test_a_failed_start_explains_itself_also_when_it_is_gone(sandbox: Sandbox) -> None:
     # The second source answers at once that it has no such file.
     sandbox.env["DEPLOYER_MIRROR_HF"] = sandbox.env["DEPLOYER_MIRROR_MODELSCOPE"]

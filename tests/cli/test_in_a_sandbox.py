@@ -70,7 +70,7 @@ def _interrupt(process: subprocess.Popen[str], number: int) -> str:
     return said
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.deep)])
 def test_a_signal_gives_the_lease_back_and_says_what_exists(sandbox: Program, number: int) -> None:
     with _started(sandbox, "up", SPEC, "--json") as process:
         said = _interrupt(process, number)

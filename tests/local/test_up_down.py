@@ -97,6 +97,7 @@ def test_a_killed_agent_leaves_an_engine_that_up_replaces_and_down_ends(here):
     assert not here.folder.path.exists()
 
 
+@pytest.mark.deep
 def test_a_changed_spec_restarts_and_a_forgotten_agent_is_found(here):
     target = here.target()
     target.up(here.deployment())

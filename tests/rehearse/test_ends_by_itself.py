@@ -97,6 +97,7 @@ def test_nobody_asks_anything(person: Person, monkeypatch: pytest.MonkeyPatch) -
     assert "ends now" in person.reads(made, "idle")[-1]["message"]
 
 
+@pytest.mark.deep
 def test_aws_takes_a_spot_instance_back(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deployer.render.agent_config.SPOT_POLL_SECONDS", 0.2)
     made = person.brings_up("spot", ("fallbacks: [g5.2xlarge]", "market: spot"))

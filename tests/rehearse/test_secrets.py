@@ -70,6 +70,7 @@ def test_a_known_key_is_nowhere_it_should_not_be(sandbox: Sandbox, tmp_path: Pat
     assert sandbox.ask("search", {"needle": key})["places"] == []
 
 
+@pytest.mark.deep
 def test_the_search_finds_what_is_there(sandbox: Sandbox) -> None:
     """A search that finds nothing proves nothing unless it can find something."""
     sandbox.run("up", SPEC)

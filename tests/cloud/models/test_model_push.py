@@ -13,6 +13,7 @@ from deployer.models.source import SourceError
 _CATALOGUE_KEY = "qwen/Qwen3.6-27B-Q4_K_M.gguf"
 
 
+@pytest.mark.deep
 def test_a_catalogue_model_arrives_verified_by_the_hubs_listing(desk) -> None:
     done = desk.push("Qwen3.6-27B")
     listed = desk.hub.file("unsloth/Qwen3.6-27B-MTP-GGUF", "Qwen3.6-27B-Q4_K_M.gguf")
@@ -55,6 +56,7 @@ def test_a_local_file(desk) -> None:
     assert done["sha256"] == desk.digest
 
 
+@pytest.mark.deep
 def test_from_s3_to_s3(desk) -> None:
     desk.push(sha256=desk.digest)
     done = desk.push(f"s3://{desk.bucket}/{desk.key}", to=f"s3://{desk.bucket}/copy")
@@ -70,6 +72,7 @@ def test_wrong_bytes_leave_nothing(desk) -> None:
     assert "Contents" not in desk.s3.list_objects_v2(Bucket=desk.bucket)
 
 
+@pytest.mark.deep
 def test_a_hub_that_serves_other_bytes_than_it_lists(desk) -> None:
     def spoil(event) -> None:
         if event.name == "push.start":
@@ -86,6 +89,7 @@ def test_a_pin_against_the_listing_is_refused_before_anything_is_sent(desk) -> N
     assert desk.uploads() == []
 
 
+@pytest.mark.deep
 def test_another_object_of_that_name_is_kept(desk) -> None:
     desk.s3.put_object(Bucket=desk.bucket, Key=desk.key, Body=b"precious")
     with pytest.raises(RefusedError, match="exists already and holds a file whose sha256 is not known"):

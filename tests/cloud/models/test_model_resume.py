@@ -60,6 +60,7 @@ def _settled(desk) -> Callable[[], bool]:
     return look
 
 
+@pytest.mark.deep
 def test_ctrl_c_says_what_is_kept_and_how_to_go_on(desk) -> None:
     desk.be(bytes_per_second=_SLOW)
     process = desk.start("--parallel", "1")
@@ -142,6 +143,7 @@ def test_other_bytes_than_before_leave_nothing(desk) -> None:
     assert desk.uploads() == desk.notes() == []
 
 
+@pytest.mark.deep
 def test_a_note_that_cannot_be_read_costs_a_new_upload_only(desk) -> None:
     _push_until(desk, "push.verified")
     desk.notes()[0].write_text("{")

@@ -67,7 +67,7 @@ def lines_of(text: str) -> list[str]:
     return re.split(r"\r\n|\r|\n", text)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(text=st.one_of(TEXTS, MUTATED))
 def test_any_text_is_accepted_or_refused_at_a_place_in_it(text: str) -> None:
     try:
@@ -81,7 +81,7 @@ def test_any_text_is_accepted_or_refused_at_a_place_in_it(text: str) -> None:
             assert str(diagnostic).isprintable()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(key=st.text(min_size=1, max_size=30), value=st.text(max_size=60))
 def test_any_override_is_accepted_or_refused(key: str, value: str) -> None:
     for name in (key, f"engine.{key}", "engine.image", "tags.a"):
@@ -135,7 +135,7 @@ def flow(value: Any, draw: Any) -> str:
             return str(value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(data=st.data())
 def test_the_digest_is_of_the_meaning(data: st.DataObject) -> None:
     text = write(VALUES, data.draw) + "\n"
@@ -165,7 +165,7 @@ RIGHT = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     wrong=st.lists(st.sampled_from(sorted(MISTAKES)), min_size=5, max_size=12, unique=True),
     order=st.randoms(use_true_random=False),
