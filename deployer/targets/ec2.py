@@ -218,6 +218,13 @@ class Ec2Target:
         with _for_people():
             return census(self._aws())
 
+    def price(self, instance_type: str) -> Price | None:
+        """What an hour of it costs on demand, live or from the dated file; None when unknown."""
+        from deployer.targets.spending import price_of
+
+        with _for_people():
+            return price_of(self._aws(), instance_type, "on-demand")
+
     def open_access(self, stack: str) -> Access:
         """How to log in to a stack and which port serves there. Raises RefusedError when it is not up."""
         from deployer.targets.ec2_access import access_to

@@ -32,7 +32,7 @@ def known_prices(aws: Aws, instances: Iterable[Instance]) -> Known:
     """The price of each kind of instance, asked once for each: live, else of the dated file, else None."""
     kinds = {(one.type, one.market) for one in instances if one.state in _BILLED}
     asks: dict[str, Callable[[], Price | None]] = {
-        f"{kind}/{market}": lambda kind=kind, market=market: _price(aws, kind, market)  # type: ignore[misc]
+        f"{kind}/{market}": lambda kind=kind, market=market: price_of(aws, kind, market)  # type: ignore[misc]
         for kind, market in kinds
     }
     answers = parallel.gather(asks)
@@ -58,7 +58,8 @@ def spent_by(aws: Aws, settings: Settings, stack: str, now: float) -> Spent | No
     return spent_on(newest, answers["prices"], now, answers["tokens"])
 
 
-def _price(aws: Aws, kind: str, market: str) -> Price | None:
+def price_of(aws: Aws, kind: str, market: str) -> Price | None:
+    """What AWS tells now, else the dated file, else None."""
     wanted = next(one for one in MARKETS if one == market)
     with suppress(AwsError):
         for price in prices.live(aws, kind):

@@ -68,7 +68,7 @@ def orphans_lines(document: Mapping[str, Json], page: Page) -> list[str]:
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     if not rows:
         return ["nothing to sweep: every stack is looked after"]
-    heading = [Cell(text, "bold") for text in ("STACK", "WHERE", "AGE", "BILLED", "OTHER", "WHY")]
+    heading = [Cell(text, "bold") for text in ("STACK", "WHERE", "AGE", "BILLED", "PER HOUR", "OTHER", "WHY")]
     return page.table([heading, *(_orphan(row) for row in rows)], indent=0)
 
 
@@ -82,9 +82,15 @@ def _orphan(row: Mapping[str, Json]) -> list[Cell | str]:
         str(row.get("region")),
         _seconds(row.get("age_seconds")),
         Cell(", ".join(billed), "red") if billed else "—",
+        _rate(row) if billed else "—",
         str(other),
         str(row.get("why")),
     ]
+
+
+def _rate(row: Mapping[str, Json]) -> str:
+    rate = row.get("per_hour")
+    return f"{row.get('currency') or ''} {rate:.2f}".strip() if isinstance(rate, int | float) else "unknown"
 
 
 def _seconds(value: Json) -> str:
