@@ -14,7 +14,7 @@ from deployer.cli.options import aws_options, json_option, make_settings
 from deployer.cli.resolve import chosen_stack
 from deployer.cli.session import open_view
 from deployer.clock import SystemClock
-from deployer.errors import UsageError
+from deployer.errors import InterruptedByUser, NotHealthyError, UsageError
 from deployer.events import Event
 from deployer.settings import Settings
 from deployer.views.base import View
@@ -123,7 +123,9 @@ def bench(
         _write(as_markdown, lambda: texts.markdown(result))
         _write(as_html, lambda: html(result))
         view.show(Event("bench", result.document()))
-    return 0 if result.complete else 130
+    if not result.complete:
+        return InterruptedByUser.exit_code if result.ended == "interrupted" else NotHealthyError.exit_code
+    return 0
 
 
 @contextmanager
@@ -134,6 +136,9 @@ def _endpoint(what: str | None, settings: Settings, view: View, key_env: str) ->
 
     clock = SystemClock()
     if what is not None and what.startswith(("http://", "https://")):
+        if "@" in what.partition("://")[2].partition("/")[0]:
+            hint = f"name a variable that holds the key: deployer bench --key-env {key_env} URL"
+            raise UsageError("a URL with a user or password in it would be written into every report", hint=hint)
         url = what.rstrip("/")
         asker = Asker(url if url.endswith("/v1") else f"{url}/v1", os.environ.get(key_env), clock.monotonic)
         try:
@@ -163,13 +168,15 @@ def _predicted(what: str | None, settings: Settings) -> Predicted | None:
 
 
 def _compare(files: tuple[Path, Path], view: View, as_markdown: Path | None, as_html: Path | None) -> None:
-    from deployer.measure.comparing import differences
+    from deployer.measure.comparing import differences, unlike
     from deployer.measure.result import parse
     from deployer.views import bench as texts
     from deployer.views.bench_report import compared_html
 
     before, after = (parse(_read(file), str(file)) for file in files)
     rows = differences(before, after)
+    for why in unlike(before, after):
+        view.emit(Event("warning", {"message": f"the two are not alike: {why}"}))
     names = (files[0].stem, files[1].stem)
     _write(as_markdown, lambda: texts.compared_markdown(names, rows))
     _write(as_html, lambda: compared_html(before, after, names, rows))

@@ -42,6 +42,16 @@ LABELS = {
 }
 
 
+def unlike(before: Result, after: Result) -> list[str]:
+    """What makes the two hard to compare: other settings, another model, a measurement that was cut off."""
+    found = [
+        f"{label}: {getattr(before, name)} and {getattr(after, name)}"
+        for name, label in (("model", "models"), ("max_tokens", "tokens of an answer"))
+        if getattr(before, name) != getattr(after, name)
+    ]
+    return found + [f"{one.subject} was not measured to its end" for one in (before, after) if not one.complete]
+
+
 def differences(before: Result, after: Result) -> list[Difference]:
     """Every case of either, in the order of the first; acceptance where either made drafts."""
     known = {(row.kind, row.name): row for row in after.rows}

@@ -38,7 +38,8 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Result:
-    """subject: the stack's name or the URL. at: when it began, UTC, ISO 8601. complete: nothing was cut off."""
+    """subject: the stack's name or the URL. at: when it began, UTC, ISO 8601. ended: why not everything was
+    measured, `interrupted` or the endpoint's trouble; None when everything was."""
 
     subject: str
     model: str
@@ -47,7 +48,12 @@ class Result:
     max_tokens: int
     rows: tuple[Row, ...]
     predicted: Predicted | None = None
-    complete: bool = True
+    ended: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Nothing was cut off."""
+        return self.ended is None
 
     @property
     def single(self) -> Row | None:
@@ -72,7 +78,7 @@ class Result:
             "at": self.at,
             "runs": self.runs,
             "max_tokens": self.max_tokens,
-            "complete": self.complete,
+            "ended": self.ended,
             "predicted": vars(self.predicted) if self.predicted else None,
             "verdict": self.verdict(),
             "rows": [{**vars(row), "numbers": row.numbers.document() if row.numbers else None} for row in self.rows],
@@ -92,7 +98,7 @@ class Result:
             document["max_tokens"],
             tuple(_row(row) for row in document["rows"]),
             Predicted(**predicted) if predicted else None,
-            document["complete"],
+            document["ended"],
         )
 
 

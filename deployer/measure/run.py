@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from deployer.clock import Clock
-from deployer.errors import RefusedError
+from deployer.errors import NotHealthyError, RefusedError
 from deployer.events import Emit, Event
 from deployer.measure.asking import Asker, CannotMeasure
 from deployer.measure.cases import Case, Wishes, cases, long_prompt
@@ -40,7 +40,7 @@ def run(
     """
     began = datetime.fromtimestamp(clock.now(), UTC).isoformat(timespec="seconds")
     rows: list[Row] = []
-    complete = True
+    ended: str | None = None
     # The engine allocates, loads pages and chooses kernels at its first work; nobody waits for that a second time.
     asker.ask(model, "Say hello.", _WARM_UP_TOKENS)
     todo = _of_exact_length(cases(wishes), asker)
@@ -49,9 +49,15 @@ def run(
             emit(Event("bench.case", {"name": case.name, "kind": case.kind, "number": number, "of": len(todo)}))
             rows.append(_measure(asker, model, case, wishes.runs, clock))
     except KeyboardInterrupt:
-        complete = False
+        ended = "interrupted"
         emit(Event("warning", {"message": "interrupted: this is what was measured until then"}))
-    return Result(subject, model, began, wishes.runs, wishes.max_tokens, tuple(rows), predicted, complete)
+    except (NotHealthyError, RefusedError) as error:
+        if not rows:
+            raise
+        ended = error.message
+        message = f"{error.message}: this is what was measured until then"
+        emit(Event("warning", {"message": message, "hint": error.hint}))
+    return Result(subject, model, began, wishes.runs, wishes.max_tokens, tuple(rows), predicted, ended)
 
 
 def _of_exact_length(todo: Sequence[Case], asker: Asker) -> list[Case]:

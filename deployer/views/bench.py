@@ -76,7 +76,7 @@ def outcome(result: Result) -> str:
     elif predicted is None:
         texts.append("Nothing is predicted for it.")
     if not result.complete:
-        texts.append("Not everything was measured.")
+        texts.append(f"Not everything was measured: {result.ended}.")
     return " ".join(texts)
 
 

@@ -67,7 +67,15 @@ def _plot(
 
 
 def _places(results: Sequence[Result], kind: str) -> list[str]:
-    return list(dict.fromkeys(row.name for result in results for row in result.rows if row.kind == kind))
+    rows = [row for result in results for row in result.rows if row.kind == kind]
+    # Two results may have measured different lengths and numbers of streams: the axis is a scale all the same.
+    order = {name: place for place, name in enumerate(dict.fromkeys(row.name for row in rows))}
+    return sorted(order, key=lambda name: (_leading_number(name), order[name]))
+
+
+def _leading_number(name: str) -> int:
+    word = name.partition(" ")[0]
+    return int(word) if word.isdigit() else 0
 
 
 def _series(results: Sequence[Result], names: Sequence[str], kind: str, what: str, name: str = "") -> list[Series]:

@@ -13,6 +13,13 @@ from typing import Any
 
 import pytest
 
+from deployer.clock import SystemClock
+from deployer.errors import NotHealthyError
+from deployer.events import Event
+from deployer.measure.asking import Asker
+from deployer.measure.cases import Wishes
+from deployer.measure.numbers import Answer
+from deployer.measure.run import run
 from deployer.rehearsal.tiny_model import Variant, cached
 from tests.rehearsal.engine import RunningEngine
 
@@ -61,7 +68,7 @@ def test_every_case_has_its_numbers(measured: Path) -> None:
     result = json.loads((measured / "a.json").read_text())
     rows = {row["name"]: row for row in result["rows"]}
     assert list(rows) == ["english", "chinese", "code", "1 at once", "2 at once", "64 tokens", "100000 tokens"]
-    assert result["complete"] and result["model"] == "tiny"
+    assert result["ended"] is None and result["model"] == "tiny"
     for name in ("english", "chinese", "code"):
         numbers = rows[name]["numbers"]
         assert (numbers["answers"], numbers["tokens"]) == (2, 24), "a fixed length, whatever the model says"
@@ -91,6 +98,7 @@ def test_two_results_side_by_side(measured: Path) -> None:
         (["{url}/nowhere/v1"], _KEY, 3, "no such path or model"),
         (["http://127.0.0.1:9"], _KEY, 6, "does not answer"),
         (["http://[::1"], _KEY, 6, "does not answer"),
+        (["http://me:hunter2@127.0.0.1:9"], _KEY, 2, "a user or password"),
         (["{url}", "--concurrency", "0"], _KEY, 2, "between 1 and"),
         (["{url}", "--html", "/nowhere/at/all/a.html"], _KEY, 2, "no folder"),
         (["--compare", "/nowhere/a.json", "/nowhere/b.json"], _KEY, 2, "cannot be read"),
@@ -101,7 +109,35 @@ def test_what_cannot_be_measured_is_told_at_once(
 ) -> None:
     done = _bench(*(word.format(url=f"http://127.0.0.1:{engine.port}") for word in arguments), key=key)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert "hunter2" not in done.stderr
     assert words in done.stderr and "Traceback" not in done.stderr
+
+
+class _Gone(Asker):
+    """An endpoint that goes away after some answers."""
+
+    left = 3
+
+    def ask(self, model: str, prompt: str, max_tokens: int) -> Answer:
+        self.left -= 1
+        if self.left < 0:
+            raise NotHealthyError("the endpoint does not answer")
+        return Answer(0.1, 0.2, max_tokens, 10.0, 5, 50.0)
+
+    def count_tokens(self, text: str) -> int | None:
+        return None
+
+
+def test_an_endpoint_that_goes_away_costs_only_what_is_left() -> None:
+    events: list[Event] = []
+    asker = _Gone("http://127.0.0.1:9/v1", None, SystemClock().monotonic)
+    result = run(asker, "box", "m", Wishes(1, 8, (1,), (64,)), SystemClock(), events.append)
+    assert [row.name for row in result.rows] == ["english", "chinese"]
+    assert result.ended == "the endpoint does not answer"
+    assert events[-1].name == "warning" and "measured until then" in str(events[-1].fields["message"])
+    asker.left = 1
+    with pytest.raises(NotHealthyError):
+        run(asker, "box", "m", Wishes(1, 8, (1,), (64,)), SystemClock(), events.append)
 
 
 @pytest.mark.skipif(not (_BROWSER and _DRIVER), reason="needs chromium and chromedriver")

@@ -7,12 +7,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deployer.errors import UsageError
 from deployer.measure.cases import Wishes, cases, long_prompt
-from deployer.measure.comparing import differences
+from deployer.measure.comparing import differences, unlike
 from deployer.measure.numbers import Answer, Round, Spread, numbers_of
 from deployer.measure.result import Predicted, Result, Row, parse
 
@@ -46,7 +46,7 @@ _RESULTS = st.builds(
     st.integers(1, 999),
     st.lists(_ROWS, max_size=6, unique_by=lambda row: (row.kind, row.name)).map(tuple),
     _PREDICTED,
-    st.booleans(),
+    st.none() | st.text(),
 )
 
 
@@ -76,7 +76,7 @@ def test_streams_together_count_the_wall_time_and_all_drafts():
     assert numbers_of([Round((_answer(1),), 1.0)]).acceptance is None
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(_RESULTS)
 def test_a_result_is_read_as_it_was_written(result):
     assert Result.of(json.loads(json.dumps(result.document()))) == result
@@ -104,6 +104,17 @@ def test_a_change_within_the_noise_is_told_from_one_beyond():
     (more,) = [row for row in differences(before, beyond) if row.what == "tok/s"]
     assert not same.apart and more.apart
     assert more.change == pytest.approx(21 / 11 - 1)
+
+
+def test_other_settings_are_named():
+    one = _result(10)
+    assert unlike(one, one) == []
+    other = replace(one, max_tokens=99, model="b", ended="interrupted")
+    assert [why.partition(":")[0] for why in unlike(one, other)] == [
+        "models",
+        "tokens of an answer",
+        "box was not measured to its end",
+    ]
 
 
 def test_what_only_one_of_them_measured_is_shown_too():
