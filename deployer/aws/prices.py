@@ -1,4 +1,4 @@
-"""Live prices: the pricing API with credentials, AWS's public bulk list without, EC2's history for spot."""
+"""Live prices: the pricing API, and EC2's history for spot. Without credentials there is only the dated file."""
 
 from __future__ import annotations
 

@@ -82,10 +82,13 @@ def _take_away(places: list[Place], view: View) -> None:
 
 
 def _tell_spent(place: Place, view: View) -> None:
-    """What the stack has cost, asked while it can still be asked. Not knowing it keeps nobody from taking it away."""
+    """What the stack has cost, asked while it can still be asked.
+
+    Nothing that goes wrong with it, an answer of an unknown shape included, may keep a stack from being taken away.
+    """
     from deployer.targets.base import spent_document
 
-    with suppress(DeployerError):
+    with suppress(Exception):
         document = spent_document(place.target.spent(place.stack))
         if isinstance(document, dict):
             view.emit(Event("spent", {"stack": place.stack, "priced": place.kind == "ec2", **document}))

@@ -60,6 +60,17 @@ def test_down_says_it_and_takes_everything(operator: Any, priced: None, capsys: 
     assert operator.resources() == []
 
 
+def test_a_price_list_that_nobody_can_read_keeps_nothing(
+    operator: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr("deployer.aws.prices.of_terms", lambda *_: [{}["a key of another format"]])
+    price = Price("CNY", "on-demand", 0.0, 6.5, "a list", "2026-12-01")
+    monkeypatch.setattr(prices, "_instances", lambda: {(_TYPE, REGION, "on-demand"): price})
+    operator.up()
+    assert run(["down", "demo", "--json"]) == 0
+    assert operator.resources() == []
+
+
 @pytest.mark.parametrize("operation", ["GetProducts", "DescribeInstances"])
 def test_who_may_not_ask_still_takes_it_away(operator: Any, priced: None, capsys: Any, operation: str) -> None:
     operator.up()
