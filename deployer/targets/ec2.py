@@ -96,15 +96,19 @@ class Ec2Target:
         """Live prices and every check of the stack. Asks and changes nothing; what cannot be asked is `unknown`."""
         from deployer.aws import prices
         from deployer.aws.preflight import stack_checks
+        from deployer.decide.checks import Check
         from deployer.reconcile import record as records
 
         known: tuple[Price, ...] = ()
         with _for_people():
-            # Whoever may not ask for prices sees the dated ones.
-            with suppress(AwsError):
+            unpriced: tuple[Check, ...] = ()
+            try:
                 known = prices.live(self._aws(), deployment.hardware.name)
+            except AwsError as error:
+                why = f"live prices unknown, dated ones instead: {error.message}"
+                unpriced = (Check("prices", "warn", why, "allow pricing:GetProducts"),)
             record = records.read(self._aws(), Names(deployment.spec.name, self._region))
-            checks = tuple(stack_checks(self._aws(), deployment))
+            checks = (*stack_checks(self._aws(), deployment), *unpriced)
             return Preflight(known, checks, record.tuned if record else None)
 
     def up(self, deployment: Deployment) -> UpResult:

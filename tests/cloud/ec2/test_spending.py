@@ -81,3 +81,10 @@ def test_who_may_not_ask_still_takes_it_away(operator: Any, priced: None, capsys
     assert '"down.summary"' in said
     assert ("a list (2026-12-01)" in said) == (operation == "GetProducts"), "the dated price stands in"
     assert operator.resources() == []
+
+
+def test_a_plan_with_dated_prices_says_why(operator: Any) -> None:
+    operator.fault(operation="GetProducts", code="AccessDeniedException", times=1)
+    checks = {check.name: check for check in operator.target().preflight(operator.deployment()).checks}
+    assert checks["prices"].verdict == "warn" and "dated ones instead" in checks["prices"].text
+    assert "prices" not in {check.name for check in operator.target().preflight(operator.deployment()).checks}
