@@ -29,7 +29,7 @@ test-deep: setup
 test-crash: setup
 	$(BIN)/pytest -n auto -m crash
 
-# Root on Linux; apt-get install mmdebstrap systemd-container iproute2 nftables docker.io docker-registry
+# Root on Linux; apt-get install mmdebstrap systemd-container iproute2 nftables iptables docker.io docker-registry
 # cmake ninja-build g++ g++-aarch64-linux-gnu binutils. The first run compiles llama.cpp three times: an hour on two cores.
 test-box: setup
 	$(BIN)/deployer sandbox rootfs

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from deployer.catalog import hardware
 from deployer.decide.types import MtpChoice
@@ -24,6 +25,7 @@ from deployer.engine.gguf import read_header
 from deployer.engine.gguf_facts import facts_from_header
 from deployer.engine.memory import MIB, MemoryInputs, kv_bytes, memory_fit, mtp_kv_bytes, recurrent_bytes
 from deployer.rehearsal.tiny_model import Variant, cached
+from deployer.rehearsal.tiny_model.variant import TinyArchitecture
 
 _COMMAND = (sys.executable, "-I", "-m", "deployer.rehearsal.engine.command")
 #: The log's third verbosity level is the first that tells sizes.
@@ -37,7 +39,7 @@ ROUNDING_MIB = 0.0051
 class Setting:
     """One start of the engine. context: tokens for each slot. drafts 0: MTP off."""
 
-    architecture: str
+    architecture: TinyArchitecture
     context: int
     parallel: int
     cache: str
@@ -62,9 +64,10 @@ QUICK = (
     Setting("qwen35", 4096, 3, "q8_0", 3),
     Setting("qwen35moe", 8192, 2, "q4_0", 2),
 )
+_ARCHITECTURES: tuple[TinyArchitecture, ...] = get_args(TinyArchitecture)
 FULL = tuple(
     Setting(*row)
-    for row in itertools.product(("qwen35", "qwen35moe"), (2048, 16384), (1, 4), ("f16", "q8_0", "q4_0"), (0, 1, 2, 4))
+    for row in itertools.product(_ARCHITECTURES, (2048, 16384), (1, 4), ("f16", "q8_0", "q4_0"), (0, 1, 2, 4))
 )
 
 
@@ -129,7 +132,7 @@ def _sizes(log: str) -> Sizes:
 def compared(settings: tuple[Setting, ...], folder: Path) -> Iterator[tuple[Setting, Sizes, Sizes]]:
     """Each setting with what is predicted and what the engine says. folder: where the models are made."""
     for setting in settings:
-        model = cached(folder, Variant(setting.architecture))  # type: ignore[arg-type]
+        model = cached(folder, Variant(setting.architecture))
         yield setting, predicted(setting, model), measured(setting, model)
 
 

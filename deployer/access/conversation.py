@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from deployer.access.event_stream import chunks, engine_words
 from deployer.access.pinning import context_for
 from deployer.errors import NotHealthyError, RefusedError
 
@@ -93,18 +93,7 @@ class Conversation:
             raise NotHealthyError(f"the connection broke: {_text(error)}", where=url, hint=_STATUS) from error
 
     def _pieces(self, lines: Iterable[str]) -> Iterator[Piece]:
-        """Server-sent events: `data: {...}` lines, the last one `data: [DONE]`."""
-        for line in lines:
-            if line.startswith("error:"):
-                raise _refusal(500, line.removeprefix("error:"))
-            data = line.removeprefix("data:").strip()
-            if not line.startswith("data:") or not data:
-                continue
-            if data == "[DONE]":
-                return
-            chunk = _object(data)
-            if "error" in chunk:
-                raise _refusal(500, data)
+        for chunk in chunks(lines, lambda text: _refusal(500, text), _cut_off):
             for choice in chunk.get("choices") or ():
                 delta = choice.get("delta") or {}
                 if thought := delta.get("reasoning_content"):
@@ -113,7 +102,6 @@ class Conversation:
                     yield Piece("text", str(text))
             if timings := chunk.get("timings"):
                 self.measure = _measure(timings)
-        raise NotHealthyError("the answer was cut off", hint=_STATUS)
 
 
 _STATUS = "`deployer status` shows what the stack says now"
@@ -129,10 +117,13 @@ def _measure(timings: dict[str, Any]) -> Measure:
     )
 
 
+def _cut_off() -> NotHealthyError:
+    return NotHealthyError("the answer was cut off", hint=_STATUS)
+
+
 def _refusal(status: int, text: str) -> NotHealthyError | RefusedError:
     """The engine's own words (`error.message`), as the error that fits the status."""
-    inner = _object(text).get("error")
-    words = str(inner.get("message")) if isinstance(inner, dict) else text.strip()[:200] or f"HTTP {status}"
+    words = engine_words(status, text)
     match status:
         case 401 | 403:
             hint = "the engine still has an older key: `deployer key rotate` gives both a new one"
@@ -143,14 +134,6 @@ def _refusal(status: int, text: str) -> NotHealthyError | RefusedError:
             return RefusedError(f"the engine refuses the question: {words}")
         case _:
             return NotHealthyError(f"the engine failed: {words}", hint=_STATUS)
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        body = json.loads(text)
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
 
 
 def _text(error: Exception) -> str:

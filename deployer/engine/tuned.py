@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from deployer.agent.tuning import TUNE_VERSION, name_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,6 @@ def parse_report(body: Mapping[str, Any]) -> TuneReport | None:
         return None
 
 
-def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:
-    fields = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    return {name: value for name, value in body.items() if name in fields}
+def _known(kind: type[DataclassInstance], body: Mapping[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in body.items() if name in names}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from deployer.access.event_stream import chunks, engine_words, json_object
 from deployer.access.pinning import context_for
 from deployer.errors import NotHealthyError, RefusedError
 from deployer.measure.numbers import Answer
@@ -61,7 +61,7 @@ class Asker:
             raise self._broken(error) from error
         if reply.status_code != 200:
             raise self._refusal(reply.status_code, reply.text)
-        listed = _object(reply.text).get("data")
+        listed = json_object(reply.text).get("data")
         return [str(entry["id"]) for entry in listed if "id" in entry] if isinstance(listed, list) else []
 
     def count_tokens(self, text: str) -> int | None:
@@ -72,7 +72,7 @@ class Asker:
             reply = self._client.post(f"{self.base_url.removesuffix('/v1')}/tokenize", json={"content": text})
         except httpx.HTTPError:
             return None
-        tokens = _object(reply.text).get("tokens") if reply.status_code == 200 else None
+        tokens = json_object(reply.text).get("tokens") if reply.status_code == 200 else None
         return len(tokens) if isinstance(tokens, list) else None
 
     def ask(self, model: str, prompt: str, max_tokens: int) -> Answer:
@@ -109,7 +109,7 @@ class Asker:
         pieces = 0
         timings: Mapping[str, Any] = {}
         usage: Mapping[str, Any] = {}
-        for chunk in self._chunks(reply.iter_lines()):
+        for chunk in chunks(reply.iter_lines(), lambda text: self._refusal(500, text), self._cut_off):
             if any(_says_something(choice) for choice in chunk.get("choices") or ()):
                 first = first or self.time()
                 pieces += 1
@@ -122,7 +122,6 @@ class Asker:
         here = (tokens - 1) / (ended - first) if tokens > 1 and ended > first else None
         return Answer(
             first_token_seconds=first - began,
-            seconds=ended - began,
             tokens=tokens,
             per_second=timings.get("predicted_per_second") or here,
             prompt_tokens=timings.get("prompt_n") or usage.get("prompt_tokens"),
@@ -131,29 +130,15 @@ class Asker:
             accepted=timings.get("draft_n_accepted"),
         )
 
-    def _chunks(self, lines: Iterable[str]) -> Iterable[dict[str, Any]]:
-        """Server-sent events until `[DONE]`."""
-        for line in lines:
-            data = line.removeprefix("data:").strip()
-            if line.startswith("error:"):
-                raise self._refusal(500, line.removeprefix("error:"))
-            if not line.startswith("data:") or not data:
-                continue
-            if data == "[DONE]":
-                return
-            chunk = _object(data)
-            if "error" in chunk:
-                raise self._refusal(500, data)
-            yield chunk
-        raise NotHealthyError("the answer was cut off", where=self.base_url, hint=_LOOK)
+    def _cut_off(self) -> NotHealthyError:
+        return NotHealthyError("the answer was cut off", where=self.base_url, hint=_LOOK)
 
     def _broken(self, error: Exception) -> NotHealthyError:
         text = str(error) or type(error).__name__
         return NotHealthyError(f"the endpoint does not answer: {text}", where=self.base_url, hint=_LOOK)
 
     def _refusal(self, status: int, text: str) -> Exception:
-        inner = _object(text).get("error")
-        words = str(inner.get("message")) if isinstance(inner, dict) else text.strip()[:200] or f"HTTP {status}"
+        words = engine_words(status, text)
         match status:
             case 401 | 403:
                 hint = "the key of a URL is read from OPENAI_API_KEY, or from the variable that --key-env names"
@@ -177,11 +162,3 @@ _LOOK = "of a stack, `deployer status` and `deployer logs` say more"
 def _says_something(choice: Mapping[str, Any]) -> bool:
     delta = choice.get("delta") or {}
     return bool(delta.get("content") or delta.get("reasoning_content") or delta.get("tool_calls"))
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        body = json.loads(text)
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}

@@ -9,14 +9,13 @@ from statistics import median, quantiles
 
 @dataclass(frozen=True)
 class Answer:
-    """One measured answer. Seconds since its request was sent.
+    """One measured answer. first_token_seconds: since its request was sent.
 
     tokens and per_second: generated ones, by the engine's own timings where it tells them, else counted here.
     drafts is None where the engine makes none.
     """
 
     first_token_seconds: float
-    seconds: float
     tokens: int
     per_second: float | None
     prompt_tokens: int | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from deployer.access.errors import SshError
@@ -32,8 +33,7 @@ def known_prices(aws: Aws, instances: Iterable[Instance]) -> Known:
     """The price of each kind of instance, asked once for each: live, else of the dated file, else None."""
     kinds = {(one.type, one.market) for one in instances if one.state in _BILLED}
     asks: dict[str, Callable[[], Price | None]] = {
-        f"{kind}/{market}": lambda kind=kind, market=market: price_of(aws, kind, market)  # type: ignore[misc]
-        for kind, market in kinds
+        f"{kind}/{market}": partial(price_of, aws, kind, market) for kind, market in kinds
     }
     answers = parallel.gather(asks)
     return {(kind, market): answers[f"{kind}/{market}"] for kind, market in kinds}

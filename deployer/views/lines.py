@@ -231,7 +231,9 @@ def _spent(fields: Fields) -> Line:
     elif fields.get("priced"):
         text += ", at an unknown price"
     if tokens is not None:
-        text += f", {tokens:,.0f} tokens" + (f", {currency} {each:,.2f} per million" if each is not None else "")
+        text += f", {tokens:,.0f} tokens since its engine started" + (
+            f", {currency} {each:,.2f} per million" if each is not None else ""
+        )
     return Line("info", text, "spent", (_text(fields, "source"),) if amount is not None else ())
 
 

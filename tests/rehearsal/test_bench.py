@@ -122,7 +122,7 @@ class _Gone(Asker):
         self.left -= 1
         if self.left < 0:
             raise NotHealthyError("the endpoint does not answer")
-        return Answer(0.1, 0.2, max_tokens, 10.0, 5, 50.0)
+        return Answer(0.1, max_tokens, 10.0, 5, 50.0)
 
     def count_tokens(self, text: str) -> int | None:
         return None

@@ -57,7 +57,7 @@ def test_new_requests_are_turned_away_while_the_one_in_flight_is_answered(box: B
         with Metadata() as metadata:
             box.config["spot_poll_s"] = 0.05
             box.environ["AWS_EC2_METADATA_SERVICE_ENDPOINT"] = metadata.url
-            box.program(serving(answers_after=3.0))
+            box.program(serving(held=str(box.root / "release")))
             box.start()
             box.said("ready", "done")
             health = f"http://127.0.0.1:{box.port}/health"
@@ -68,6 +68,7 @@ def test_new_requests_are_turned_away_while_the_one_in_flight_is_answered(box: B
             box.said("interruption", "start")
             wait_until(lambda: not answers(health))
             assert asking.is_alive(), "the engine still works on it, and yet takes nothing new"
+            (box.root / "release").touch()
             assert box.said("interruption", "done")["detail"]["connections"] == 0
             asking.join(10)
             assert asking.status == 200

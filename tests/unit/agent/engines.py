@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: Serves /health, /metrics, /v1/models and /v1/chat/completions; the constants at its top are replaced by `serving`.
 _SERVING = r"""
-import http.server, json, os, signal, sys, threading, time
+import http.server, json, os, signal, sys, threading
 OPTIONS = __OPTIONS__
 args = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 if "--spec-type" in args and "no_head" in OPTIONS:
@@ -61,7 +61,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         global asked, serving
         self.rfile.read(int(self.headers["Content-Length"]))
         asked, serving = asked + 1, serving + 1
-        time.sleep(OPTIONS.get("answers_after", 0) if asked > 1 else 0)
+        while asked > 1 and "held" in OPTIONS and not os.path.exists(OPTIONS["held"]):
+            threading.Event().wait(0.01)
         serving -= 1
         if OPTIONS.get("hang"):
             threading.Event().wait()
@@ -88,8 +89,8 @@ def serving(**options: object) -> str:
     """An engine that serves.
 
     loading: answers 503 that often. ignored_terms: SIGTERMs it does not follow. hang: completions never come.
-    no_metrics: it was started without. answers_after: seconds, of every completion but the first. die_on_request: log
-    line before it exits 1 at a completion. die_after: exit code after a completion. alias.
+    no_metrics: it was started without. held: a file; until it exists every completion but the first is worked on.
+    die_on_request: log line before it exits 1 at a completion. die_after: exit code after a completion. alias.
     speeds: drafts -> (tokens/s, accepted of 100 drafts). said: drafts -> the answer. no_head: MTP ends it at start.
     """
     return _SERVING.replace("__OPTIONS__", repr(options))

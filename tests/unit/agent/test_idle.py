@@ -85,7 +85,7 @@ def ask(box: Box) -> None:
 
 @pytest.mark.parametrize("no_metrics", [False, True])
 def test_it_ends_after_the_last_request_and_says_so_before(idle_box: Box, *, no_metrics: bool) -> None:
-    idle_box.program(serving(answers_after=0.7, no_metrics=no_metrics))
+    idle_box.program(serving(held=str(idle_box.root / "release"), no_metrics=no_metrics))
     idle_box.start()
     idle_box.said("ready", "done")
     assert wait_until(lambda: said(idle_box))[0][1] == "stop deployer-idle.timer"
@@ -95,6 +95,8 @@ def test_it_ends_after_the_last_request_and_says_so_before(idle_box: Box, *, no_
     asking = threading.Thread(target=ask, args=(idle_box,))
     asking.start()
     idle_box.said("idle", "done")
+    wait_until(lambda: time.time() > told["detail"]["ends_at"])
+    (idle_box.root / "release").touch()
     asking.join()
     answered = time.time()
     ended = power_off(idle_box)

@@ -48,7 +48,7 @@ class Asking(threading.Thread):
 
 def test_requests_in_flight_are_answered_and_then_nothing_serves(spot_box: Box, metadata: Metadata) -> None:
     spot_box.program(IPTABLES, name="iptables")
-    spot_box.program(serving(answers_after=1.0))
+    spot_box.program(serving(held=str(spot_box.root / "release")))
     agent = spot_box.start()
     spot_box.said("ready", "done")
     metadata.notices["events/recommendations/rebalance"] = {"noticeTime": "2026-12-01T00:00:00Z"}
@@ -59,6 +59,7 @@ def test_requests_in_flight_are_answered_and_then_nothing_serves(spot_box: Box, 
     told = spot_box.said("interruption", "start")
     assert told["detail"]["ends_at"] == pytest.approx(time.time() + 100, abs=3)
     assert (told["detail"]["action"], told["detail"]["connections"]) == ("terminate", 1)
+    (spot_box.root / "release").touch()
     done = spot_box.said("interruption", "done")
     asking.join(10)
     assert (asking.status, done["detail"]["connections"]) == (200, 0)
@@ -76,7 +77,7 @@ def test_requests_in_flight_are_answered_and_then_nothing_serves(spot_box: Box, 
 
 
 def test_what_does_not_end_in_time_is_cut(spot_box: Box, metadata: Metadata) -> None:
-    spot_box.program(serving(answers_after=60.0))
+    spot_box.program(serving(held=str(spot_box.root / "never")))
     spot_box.start()
     spot_box.said("ready", "done")
     asking = Asking(spot_box)

@@ -20,7 +20,6 @@ _RATES = st.floats(0.01, 1e5)
 _ANSWERS = st.builds(
     Answer,
     first_token_seconds=_RATES,
-    seconds=_RATES,
     tokens=st.integers(1, 10_000),
     per_second=st.none() | _RATES,
     prompt_tokens=st.none() | st.integers(1, 100_000),
@@ -51,7 +50,7 @@ _RESULTS = st.builds(
 
 
 def _answer(rate: float, *, drafts: int | None = None, accepted: int | None = None) -> Answer:
-    return Answer(0.5, 2.0, 20, rate, 10, 100.0, drafts, accepted)
+    return Answer(0.5, 20, rate, 10, 100.0, drafts, accepted)
 
 
 def _result(*rates: float, predicted: Predicted | None = None) -> Result:
