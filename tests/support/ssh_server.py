@@ -26,6 +26,24 @@ def public(key: paramiko.PKey) -> str:
     return f"{key.get_name()} {key.get_base64()}"
 
 
+class _Transport(paramiko.Transport):
+    """Starts a command only when its request has been answered, as sshd does; paramiko has no hook for that moment.
+
+    A short command would else end its channel before the client knows that it was accepted.
+    """
+
+    def __init__(self, client: socket.socket) -> None:
+        super().__init__(client)
+        self.accepted: list[threading.Thread] = []
+
+    def _send_user_message(self, data):
+        super()._send_user_message(data)
+        # Requests are handled in this transport's own thread, so its next message is the answer.
+        if threading.current_thread() is self:
+            while self.accepted:
+                self.accepted.pop().start()
+
+
 class _Rules(paramiko.ServerInterface):
     def __init__(self, server: SshServer) -> None:
         self._server = server
@@ -54,7 +72,7 @@ class _Rules(paramiko.ServerInterface):
         return paramiko.OPEN_SUCCEEDED
 
     def check_channel_exec_request(self, channel, command):
-        threading.Thread(target=_execute, args=(channel, command), daemon=True).start()
+        channel.transport.accepted.append(threading.Thread(target=_execute, args=(channel, command), daemon=True))
         return True
 
 
@@ -115,7 +133,7 @@ class SshServer:
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        transport = paramiko.Transport(client)
+        transport = _Transport(client)
         transport.daemon = True
         transport.add_server_key(self.host_key)
         self._transports.append(transport)
