@@ -18,12 +18,13 @@ $(STAMP): requirements.lock pyproject.toml
 demo: setup
 	$(BIN)/deployer rehearse stacks/g5-27b-mtp.yaml
 
+# A file is one worker's, so that its sandbox is started once.
 test: setup
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadfile
 
 # More of what `make test` has one example of: every shipped stack, every cut.
 test-deep: setup
-	$(BIN)/pytest -n auto -m deep
+	$(BIN)/pytest -n auto --dist loadfile -m deep
 
 # Every AWS call killed, refused, throttled, unanswered; some minutes on two cores.
 test-crash: setup
