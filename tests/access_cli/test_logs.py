@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -48,11 +49,21 @@ def test_the_key_is_never_shown(box: Box) -> None:
     key = json.loads(box.run("env", "--json").out)["OPENAI_API_KEY"]
     with box.engine_log.open("a") as log:
         log.write(f"Authorization: Bearer {key}\n\x1b]0;title\x07\x1b[31mred\x1b[0m\n")
-    for arguments in (("--json",), ("--engine",)):
-        ran = box.run("logs", STACK, *arguments)
-        assert key.encode() not in ran.out
-        assert b"Authorization: Bearer [API key]" in ran.out
-        assert b"\x1b" not in ran.out and b"\x07" not in ran.out
+    try:
+        for arguments in (("--json",), ("--engine",)):
+            ran = box.run("logs", STACK, *arguments)
+            assert key.encode() not in ran.out
+            assert b"Authorization: Bearer [API key]" in ran.out
+            assert b"\x1b" not in ran.out and b"\x07" not in ran.out
+    finally:
+        _blot_out(box.engine_log, key)
+
+
+def _blot_out(log: Path, planted: str) -> None:
+    """In its place, since the engine goes on writing: later tests look for keys in this log."""
+    with log.open("r+b") as file:
+        file.seek(file.read().index(planted.encode()))
+        file.write(b"x" * len(planted))
 
 
 @pytest.mark.deep
